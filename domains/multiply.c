@@ -142,7 +142,7 @@ const tp_multiplier *tp_multiplier_here(void)
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
 {
-    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL);
+    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL);
 }
 
 /* ---- modulo primes ---- */

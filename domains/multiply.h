@@ -1,7 +1,8 @@
 /* Matrix products r[m][n] = a[m][k] b[k][n], r without gaps: of each element one term after the other in ascending k,
  * from 0. Of float32 a product and its sum are rounded once, together (fma, IEEE 754-2008, 5.4.1), of others each for
  * itself. The result does not depend on the instruction set. r does not overlap. With `onto`, which lies as r does,
- * onto[m][n] becomes what it is plus the element of the product, and r holds nothing in particular. */
+ * onto[m][n] becomes base[m][n], which may be the same memory, plus the element of the product, and r holds nothing in
+ * particular. */
 #ifndef TP_MULTIPLY_H
 #define TP_MULTIPLY_H
 
@@ -27,18 +28,18 @@ typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
     void (*f32)(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb, float *r,
-                float *onto);
+                const float *base, float *onto);
     void (*f64)(size_t m, size_t n, size_t k, const double *a, tp_steps sa, const double *b, tp_steps sb, double *r,
-                double *onto);
+                const double *base, double *onto);
     /* modulo 2^32 */
     void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, tp_steps sa, const uint32_t *b, tp_steps sb,
-                uint32_t *r, uint32_t *onto);
+                uint32_t *r, const uint32_t *base, uint32_t *onto);
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
-                  tp_pair *r, tp_pair *onto);
+                  tp_pair *r, const tp_pair *base, tp_pair *onto);
     /* k quads; r: sums modulo 2^32. NULL: this set has no instruction for them. */
     void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
-                  tp_quad *r, tp_quad *onto);
+                  tp_quad *r, const tp_quad *base, tp_quad *onto);
     bool (*quads_run_here)(void); /* where quads are and the set runs */
 } tp_multiplier;
 

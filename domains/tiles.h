@@ -13,15 +13,14 @@
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
 /* r[rows][wide vectors] += a[rows][k] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r
- * holds, 0. `packed`: a is term after term; else it lies in rows. With `onto`, which lies as r does: the sums are added
- * to that instead of being left in r. */
-static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int rows, const int wide, size_t k,
-                                                                       const ELEMENT *a, const bool packed, size_t lda,
-                                                                       const ELEMENT *b, size_t ldb, ELEMENT *r,
-                                                                       size_t ldr, bool first, ELEMENT *onto)
+ * holds, 0. `packed`: a is term after term; else it lies in rows. With `onto`: that becomes base
+ * plus the sums, instead of r; both lie as r does. */
+static inline __attribute__((always_inline)) ATTRIBUTE void
+NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const bool packed, size_t lda, const ELEMENT *b,
+           size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
     /* rows at a distance of 1 and 2 strides from one of these need no address of their own */
-    const ELEMENT *base[(ROWS + 2) / 3];
+    const ELEMENT *lines[(ROWS + 2) / 3];
     vector sum[ROWS][WIDEST];
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
@@ -31,7 +30,7 @@ static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int
             sum[i][j] = first ? (vector){0} : at[j];
     }
     for (int i = 0; i < rows; i += 3)
-        base[i / 3] = a + (size_t)i * lda;
+        lines[i / 3] = a + (size_t)i * lda;
     for (size_t t = 0; t < k; t++, a += packed ? rows : 1, b += ldb) {
         vector y[WIDEST];
 #pragma GCC unroll 8
@@ -39,24 +38,25 @@ static inline __attribute__((always_inline)) ATTRIBUTE void NAME(tile)(const int
             y[j] = ((const vector *)(const void *)b)[j];
 #pragma GCC unroll 12
         for (int i = 0; i < rows; i++) {
-            ELEMENT x = packed ? a[i] : base[i / 3][(size_t)(i % 3) * lda];
+            ELEMENT x = packed ? a[i] : lines[i / 3][(size_t)(i % 3) * lda];
 #pragma GCC unroll 8
             for (int j = 0; j < wide; j++)
                 sum[i][j] = ADD(sum[i][j], x, y[j]);
         }
 #pragma GCC unroll 4
         for (int i = 0; i < rows; i += 3)
-            base[i / 3]++;
+            lines[i / 3]++;
     }
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
         vector *at = (vector *)(void *)((onto ? onto : r) + (size_t)i * ldr);
+        const vector *more = (const vector *)(const void *)(base + (size_t)i * ldr);
+#pragma GCC unroll 8
+        for (int j = 0; j < wide && onto; j++)
+            sum[i][j] = more[j] + sum[i][j];
 #pragma GCC unroll 8
         for (int j = 0; j < wide; j++)
-            if (onto)
-                at[j] += sum[i][j];
-            else
-                at[j] = sum[i][j];
+            at[j] = sum[i][j];
     }
 }
 
@@ -73,51 +73,50 @@ typedef struct NAME(rows_of_a) {
     size_t lda;
 } NAME(rows_of_a);
 
-static inline __attribute__((always_inline)) ATTRIBUTE void NAME(some_tile)(const int rows, size_t k,
-                                                                            const NAME(rows_of_a) * a, const ELEMENT *b,
-                                                                            size_t ldb, ELEMENT *r, size_t ldr,
-                                                                            bool first, ELEMENT *onto)
+static inline __attribute__((always_inline)) ATTRIBUTE void
+NAME(some_tile)(const int rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb, ELEMENT *r,
+                size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
     if (a->packed)
-        NAME(tile)(rows, 2, k, a->at, true, 0, b, ldb, r, ldr, first, onto);
+        NAME(tile)(rows, 2, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto);
     else
-        NAME(tile)(rows, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, onto);
+        NAME(tile)(rows, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto);
 }
 
 static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb,
-                                     ELEMENT *r, size_t ldr, bool first, ELEMENT *onto)
+                                     ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
     switch (rows) {
-    case ROWS: NAME(some_tile)(ROWS, k, a, b, ldb, r, ldr, first, onto); break;
+    case ROWS: NAME(some_tile)(ROWS, k, a, b, ldb, r, ldr, first, base, onto); break;
 #if ROWS > 8
-    case 8: NAME(some_tile)(8, k, a, b, ldb, r, ldr, first, onto); break;
+    case 8: NAME(some_tile)(8, k, a, b, ldb, r, ldr, first, base, onto); break;
 #endif
 #if ROWS != 4
-    case 4: NAME(some_tile)(4, k, a, b, ldb, r, ldr, first, onto); break;
+    case 4: NAME(some_tile)(4, k, a, b, ldb, r, ldr, first, base, onto); break;
 #endif
-    case 2: NAME(some_tile)(2, k, a, b, ldb, r, ldr, first, onto); break;
-    default: NAME(some_tile)(1, k, a, b, ldb, r, ldr, first, onto);
+    case 2: NAME(some_tile)(2, k, a, b, ldb, r, ldr, first, base, onto); break;
+    default: NAME(some_tile)(1, k, a, b, ldb, r, ldr, first, base, onto);
     }
 }
 
 /* One row over as many columns as have sums enough that none of them waits for itself. */
 static ATTRIBUTE void NAME(wide_tile)(size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r, bool first,
-                                      ELEMENT *onto)
+                                      const ELEMENT *base, ELEMENT *onto)
 {
-    NAME(tile)(1, WIDEST, k, a, true, 0, b, ldb, r, 0, first, onto);
+    NAME(tile)(1, WIDEST, k, a, true, 0, b, ldb, r, 0, first, base, onto);
 }
 
 /* The same of less than WIDTH columns: over a tile that is wide enough. */
 static ATTRIBUTE void NAME(edge)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *panel, ELEMENT *r,
-                                 size_t ldr, bool first, ELEMENT *onto, size_t columns)
+                                 size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, size_t columns)
 {
     ELEMENT wide[ROWS * WIDTH] = {0};
     for (size_t q = 0; q < rows && !first; q++)
         memcpy(wide + q * WIDTH, r + q * ldr, columns * sizeof(ELEMENT));
-    NAME(any_tile)(rows, k, a, panel, WIDTH, wide, WIDTH, first, NULL);
+    NAME(any_tile)(rows, k, a, panel, WIDTH, wide, WIDTH, first, wide, NULL);
     for (size_t q = 0; onto && q < rows; q++)
         for (size_t c = 0; c < columns; c++)
-            onto[q * ldr + c] += wide[q * WIDTH + c];
+            onto[q * ldr + c] = base[q * ldr + c] + wide[q * WIDTH + c];
     for (size_t q = 0; !onto && q < rows; q++)
         memcpy(r + q * ldr, wide + q * WIDTH, columns * sizeof(ELEMENT));
 }
@@ -203,16 +202,17 @@ static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t
 }
 
 static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa, const ELEMENT *b,
-                                     tp_steps sb, ELEMENT *r, ELEMENT *onto)
+                                     tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto)
 {
     const size_t ldb = sb.row;
     ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT];
     size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
     for (size_t i = 0; i < m * n && k == 0; i++)
-        *(onto ? onto + i : r + i) = onto ? onto[i] + 0 : 0;
+        *(onto ? onto + i : r + i) = onto ? base[i] + 0 : 0;
     for (size_t t = 0, depth; t < k; t += depth) {
         depth = k - t < DEPTH ? k - t : DEPTH;
         ELEMENT *last = t + depth == k ? onto : NULL;
+        const ELEMENT *old = last ? base : r;
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
             high = m - i0 < tall ? m - i0 : tall;
             const ELEMENT *top = a + i0 * sa.row + t * sa.column;
@@ -220,10 +220,12 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             if (x.packed)
                 NAME(pack_rows)(block, top, sa, high, depth);
             size_t j = 0;
-            for (; high == 1 && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH)
+            for (; high == 1 && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH) {
+                size_t at = i0 * n + j;
                 NAME(wide_tile)
-            (depth, x.packed ? block : top, b + t * ldb + j, ldb, r + i0 * n + j, t == 0,
-             last ? last + i0 * n + j : NULL);
+                (depth, x.packed ? block : top, b + t * ldb + j, ldb, r + at, t == 0, old + at,
+                 last ? last + at : NULL);
+            }
             for (; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
                 bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1;
@@ -233,13 +235,14 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
                 for (size_t i = 0, rows; i < high; i += rows) {
                     rows = NAME(height)(high - i);
                     x.at = x.packed ? block + i * depth : top + i * sa.row;
-                    ELEMENT *to = r + (i0 + i) * n + j, *sum = last ? last + (i0 + i) * n + j : NULL;
+                    size_t at = (i0 + i) * n + j;
+                    ELEMENT *sum = last ? last + at : NULL;
                     if (packs && sb.column == 1 && n - j >= 2 * WIDTH)
                         NAME(fetch)(b + t * ldb + j + WIDTH, ldb, i * depth / high, (i + rows) * depth / high);
                     if (columns < WIDTH)
-                        NAME(edge)(rows, depth, &x, panel, to, n, t == 0, sum, columns);
+                        NAME(edge)(rows, depth, &x, panel, r + at, n, t == 0, old + at, sum, columns);
                     else
-                        NAME(any_tile)(rows, depth, &x, y, packs ? WIDTH : ldb, to, n, t == 0, sum);
+                        NAME(any_tile)(rows, depth, &x, y, packs ? WIDTH : ldb, r + at, n, t == 0, old + at, sum);
                 }
             }
         }

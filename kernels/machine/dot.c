@@ -223,16 +223,16 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 }
 
 static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r,
-                     void *onto)
+                     const void *base, void *onto)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
-    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, onto); break;
-    case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, onto); break;
-    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, onto); break;
-    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, onto); break;
+    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
+    case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
+    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
+    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
     case ACC_F64:
-    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, onto); break;
+    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
     }
 }
 
@@ -316,7 +316,7 @@ static void add_offsets(offsets o, size_t m, size_t n, size_t k, const tp_quad *
         return;
     for (size_t t = 0; t < quads; t++)
         less[t] = o.less * 0x01010101;
-    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room, NULL);
+    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room, NULL, NULL);
     for (size_t i = 0; i < m; i++, r += n) {
         uint32_t sum = 0;
         for (size_t t = 0; o.more && t < quads; t++)
@@ -356,7 +356,7 @@ static size_t words(size_t n, size_t size)
     return (n * size + 7) / 8 * 8;
 }
 
-void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto)
+void tp_add_dot(tp_machine *m, const tp_inst *i, const float *base, float *onto)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
     tp_cells *out = &m->values[i->out];
@@ -401,7 +401,8 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto)
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         char *qr = pr + q * mm * n * sum;
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? onto + q * mm * n : NULL);
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? base + q * mm * n : NULL,
+                 onto ? onto + q * mm * n : NULL);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
                     (uint32_t *)(void *)qr, (tp_quad *)(void *)(end - of_offsets));
     }
@@ -420,5 +421,5 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto)
 
 void tp_exec_dot(tp_machine *m, const tp_inst *i)
 {
-    tp_add_dot(m, i, NULL);
+    tp_add_dot(m, i, NULL, NULL);
 }

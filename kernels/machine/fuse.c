@@ -486,7 +486,7 @@ bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read,
     return true;
 }
 
-/* ---- r[...] = r[...] + dot(a, b): each element of the product is added to what stays where it is ---- */
+/* ---- r[...] = x + dot(a, b): each sum goes to where it stays ---- */
 
 bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i)
 {
@@ -511,16 +511,17 @@ bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to)
                   *product = sum && sum->prim == TP_P_ADD ? m->values[sum->args[1]].waits : NULL;
     if (!product || !m->added || !m->added[product->out])
         return false;
+    tp_settle(m, sum->args[0]);
     const tp_cells *old = &m->values[sum->args[0]];
-    bool there = !old->waits && old->data == to->data && !old->viewed && !to->viewed && tp_same_shape(old, to) &&
-                 old->state == TP_CLEAN && to->dtype == TP_F32;
+    bool there = !old->viewed && !to->viewed && tp_same_shape(old, to) && old->dtype == TP_F32 && to->dtype == TP_F32 &&
+                 old->state == TP_CLEAN && (old->data == to->data || !tp_overlap(old, to));
     for (uint32_t a = 0; there && a < 2; a++) {
         tp_settle(m, product->args[a]);
         there &= !tp_overlap(&m->values[product->args[a]], to);
     }
     if (!there)
         return false;
-    tp_add_dot(m, product, to->data);
+    tp_add_dot(m, product, old->data, to->data);
     m->values[v].waits = m->values[product->out].waits = NULL;
     to->state = TP_CLEAN;
     return true;

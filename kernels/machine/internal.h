@@ -134,7 +134,7 @@ typedef struct tp_machine {
     tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
     tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
-    bool *added;               /* fuse.c, per value: a product that the next statements add to an operand; NULL: none */
+    bool *added;               /* fuse.c, per value: a product that goes to an operand as part of a sum; NULL: none */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     size_t piece;              /* elements of a strip, about */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
@@ -213,7 +213,7 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v);
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
 /* Is the product of i added to an operand next? Then it waits. */
 bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
-/* v is the sum of what `to` holds and of a product that waits: add it there; false: nothing was done. */
+/* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
 bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 /* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
  * of which pieces that do not end a row are `multiple`s. False: nothing was done. */
@@ -402,8 +402,9 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i);
 /* Trap: nobody says what p does. */
 _Noreturn void tp_no_meaning(tp_machine *m, tp_prim p);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);
-/* The product of i, of float32 and of cells that are there and clean, is added to `onto`; NULL: its result is that. */
-void tp_add_dot(tp_machine *m, const tp_inst *i, float *onto);
+/* onto = base + the product of i, of float32 and of cells that are there and clean; the two may be the same. NULL: the
+ * product is the result of i. */
+void tp_add_dot(tp_machine *m, const tp_inst *i, const float *base, float *onto);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 
 /* reduce.c */
