@@ -6,9 +6,9 @@
 #include "kernels/machine/internal.h"
 
 enum {
-    STRIP = 1024,         /* elements computed together: some strips of float32 share a first cache of 32 KiB */
-    SHORT_ROW = 16,       /* rows of less than a 16th of a strip: some at a time */
-    WORTH_IT = 2 * STRIP, /* values of fewer elements are in the first cache anyway */
+    STRIP = 2048,     /* elements computed together: some strips of float32 share a first cache of 32 KiB */
+    SHORT_ROW = 32,   /* rows of less than a 32nd of a strip: some at a time */
+    WORTH_IT = STRIP, /* values of fewer elements are in the first cache anyway */
     MOST_PARTS = 2 * TP_MOST_WAITING + 2 /* a tree of three-way choices has twice as many leaves as inner nodes */
 };
 

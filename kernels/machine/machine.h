@@ -107,11 +107,11 @@ typedef struct tp_run_request {
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
     tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
     uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
-    uint32_t strip;   /* elements computed together: 0: 1024 of values of twice as many, else of all. With a domain:
-                       * of planes, up to 512; 0: 512 */
-    uint32_t threads; /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
-                       * With a domain, coverage, max_work or an alias it is one */
-    bool counts;      /* fill in what stats say of it */
+    uint32_t strip;        /* elements computed together: 0: 2048 of values of as many, else of all. With a domain:
+                            * of planes, up to 512; 0: 512 */
+    uint32_t threads;      /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
+                            * With a domain, coverage, max_work or an alias it is one */
+    bool counts;           /* fill in what stats say of it */
     tp_observer *observer; /* NULL: nobody; with one the walk has one thread */
     struct tp_pool *pool;  /* where the others' memory comes from, and goes back to; NULL: the system */
     uint32_t share_from;   /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
