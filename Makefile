@@ -263,7 +263,7 @@ steady: all ## the same bytes in 20 runs under load
 boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases
 	@TEST_BOX=large $(BUILD)/tests/test_box
 
-corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv, build/venv-tokamax)
+corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv-corpus)
 	@tools/corpus.sh
 
 attention: all $(TESTS) ## what make test samples, whole: planted defects, late ones, relations of verdicts, verify of the gallery (15 minutes)

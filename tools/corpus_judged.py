@@ -72,5 +72,7 @@ OPEN = [
     *[Open(case, *_IN_PLACE) for case in ("gated delta decode v1", "gated delta decode v2", "gated delta rule v1")],
     *[Open(case, *_ZEROS) for case in ("gmm v2", "tgmm v2", "grouped matmul v3")],
     Open("blockwise quantised matmul", "ValueError: Invalid dtype for `swap`", "the kernel stores int32 in a ref of bfloat16, which this JAX refuses"),
-    Open("gated delta scan v2", "a copy of `scratch_ref` of run_scoped", "a copy that the next turn of a pipeline waits for, in a buffer of run_scoped"),
+    Open("gated delta scan v2", "`output` goes out by two windows of one pipeline", "which of the two is there last depends on the buffers; docs/PYTHON.md"),
+    Open("latent attention", "a copy through a reshape of `cache_kv_hbm`", "pages of bytes are copied through another shape, and bytes read as bfloat16"),
+    Open("latent attention, window", "a bitcast of uint8 to bfloat16", "a cache of bytes holds numbers of two bytes"),
 ]

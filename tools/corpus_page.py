@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import subprocess
 
 import corpus_packages
 from corpus_judged import KNOWN, OPEN
@@ -115,16 +116,21 @@ def accused(found):
     return "\n".join(lines)
 
 
+def commit():
+    """The last commit that changed the program or the package."""
+    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", ".", ":!docs", ":!tools", ":!CHANGELOG.md", ":!Makefile"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def total(found):
     rows = [r for cases in found.values() for r in rows_of(cases)]
     accused_rows = [r for r in rows if accusations(r)]
     findings = [(r, f) for r in rows for f in accusations(r)]
     right = sum(bool(k and k.right) for k in (judgement(*p) for p in findings))
-    commits = sorted({c["commit"] for cases in found.values() for c in cases if "commit" in c})
     uncompared = [r for r in rows if not r["refused"] and not re.fullmatch(r"[\d.e+-]+( \(reference\))?", r["executed"])]
     trapped = sum(r["executed"].startswith("trap[") for r in uncompared)
     no_reference = sum(r["executed"] == "JAX does not interpret it" for r in uncompared)
-    return (f"Written by one run of `make corpus`, at {', '.join(commits)}. {summary(rows)}\n\n"
+    return (f"Written by one run of `make corpus`, with the program and the package of {commit()}. {summary(rows)}\n\n"
             f"{len(accused_rows)} calls are accused, by {len(findings)} findings; {right} of these were judged right, {len(findings) - right} are open. A judgement is about one finding: rule, "
             f"operand, line of Python and statement; \"right\" needs a replay of the finding in the machine and the line of the package's source that does it. "
             f"{len(uncompared)} calls were not compared: {trapped} trap where they are accused, {no_reference} are run by neither of JAX's interpreters and have no reference of a "

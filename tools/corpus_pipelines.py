@@ -120,5 +120,26 @@ def tpu_inference_pipelines():
         normal(0, 128, 256, dtype=jnp.bfloat16), jnp.asarray(np.random.default_rng(0).integers(-127, 127, (256, 256)), jnp.int8), jnp.abs(normal(2, 2, 1, 256)))
 
 
-CASES = {"ringattention": ring, "sglang-jax-cache": cache, "ejkernel-gpu": decode_gpu, "maxtext-pipelines": maxtext_pipelines, "ejkernel-more": ejkernel_more,
+def deepseek_v4():
+    """Latent attention over a cache of bytes: two sequences that decode one token, and two mixed ones, over pages of 8."""
+    base = "tpu_inference.kernels.experimental.deepseek_v4."
+    pltpu.reciprocal = pl.reciprocal  # as later versions of JAX name it
+    q, wide = (normal(0, 16, 8, n, dtype=jnp.bfloat16) for n in (256, 512))
+    pages = jnp.asarray(np.random.default_rng(0).integers(40, 60, (20, 16, 4, 128)), jnp.uint8)
+    lens, starts, table = ints(13, 9, 20, 7), ints(0, 1, 2, 8, 15), jnp.asarray(np.random.default_rng(0).permutation(20)[:16], jnp.int32)
+    attended = ints(13, 9, 15, 16, 17, 18, 19, 20, 1, 2, 3, 4, 5, 6, 7, 0)
+    m = importlib.import_module(base + "core_attention.mla")
+    yield "latent attention", functools.partial(m.mla_ragged_paged_attention, sm_scale=0.1, num_kv_pages_per_block=2, num_queries_per_block=8), (
+        wide, pages, lens, attended, table, starts, ints(2, 2, 4), normal(1, 8), normal(2, 16, 8, 512, dtype=jnp.bfloat16), jnp.abs(normal(3, 16, 8)), normal(4, 16, 8))
+    w = importlib.import_module(base + "core_attention.mla_swa")
+    yield "latent attention, window", functools.partial(
+        w.mla_sliding_window_ragged_paged_attention, sm_scale=0.1, sliding_window=8, logical_page_size=8, num_kv_pages_per_block=2, num_queries_per_block=8), (
+        q, normal(5, 16, 256, dtype=jnp.bfloat16), jnp.asarray(np.random.default_rng(0).integers(40, 60, (20, 8, 4, 128)), jnp.uint8), lens, table, starts, ints(2, 2, 4), normal(1, 8))
+    t = importlib.import_module(base + "indexer.streamindex_topk")
+    yield "chosen tokens", functools.partial(t.streamindex_topk, k=4, compression_ratio=1, num_kv_pages_per_block=2, num_queries_per_block=8), (
+        normal(0, 16, 8, 128, dtype=jnp.bfloat16), normal(1, 16, 8), jnp.asarray(np.random.default_rng(0).integers(40, 60, (8, 16, 4, 256)), jnp.uint8), lens,
+        jnp.arange(8, dtype=jnp.int32), starts, ints(2, 2, 4))
+
+
+CASES = {"deepseek-v4": deepseek_v4, "ringattention": ring, "sglang-jax-cache": cache, "ejkernel-gpu": decode_gpu, "maxtext-pipelines": maxtext_pipelines, "ejkernel-more": ejkernel_more,
          "tpu-inference-pipelines": tpu_inference_pipelines}
