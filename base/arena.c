@@ -106,6 +106,7 @@ tp_budget *tp_arena_budget(const tp_arena *a)
 
 void tp_charge(tp_arena *a, int64_t units)
 {
+    tp_assert(units >= 0);
     if (a->budget)
         a->budget->spent += units;
 }
@@ -113,6 +114,7 @@ void tp_charge(tp_arena *a, int64_t units)
 void tp_spend(tp_arena *a, int64_t units)
 {
     tp_budget *b = a->budget;
+    tp_assert(units >= 0);
     if (!b)
         return;
     b->spent += units;

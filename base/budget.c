@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 enum { UNITS_PER_LOOK = TP_UNITS_PER_SECOND / 50 };
@@ -91,6 +92,7 @@ double tp_budget_seconds_left(const tp_budget *b)
 
 int64_t tp_budget_share(tp_budget *b, double part)
 {
+    tp_assert(part >= 0 && part <= 1);
     if (!b)
         return 0;
     int64_t before = b->limit, left = b->limit - b->spent;
@@ -140,6 +142,7 @@ void tp_budget_back(tp_budget *b, uint32_t before)
     if (!b)
         return;
     settle(b);
+    tp_assert(before < b->nplaces || before == 0);
     b->place = before;
 }
 

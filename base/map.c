@@ -1,4 +1,5 @@
 #include "base/map.h"
+#include "base/assert.h"
 
 /* FNV-1a (Fowler, Noll, Vo). */
 static uint32_t hash(tp_str key)
@@ -24,6 +25,7 @@ uint32_t tp_map_get(const tp_map *m, tp_str key)
 
 void tp_map_set(tp_arena *a, tp_map *m, tp_str key, uint32_t value)
 {
+    tp_assert(key.p); /* NULL marks a free entry */
     if (2 * m->len >= m->cap) {
         tp_map grown = {.cap = m->cap ? 2 * m->cap : 16, .len = m->len};
         grown.at = TP_NEWN(a, struct tp_map_entry, grown.cap);

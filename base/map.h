@@ -14,6 +14,7 @@ typedef struct tp_map {
 
 /* The number under `key`; 0 when there is none. */
 uint32_t tp_map_get(const tp_map *m, tp_str key);
+/* value 0: there is none any more. */
 void tp_map_set(tp_arena *a, tp_map *m, tp_str key, uint32_t value);
 
 #endif

@@ -1,4 +1,5 @@
 #include "base/pool.h"
+#include "base/assert.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -47,6 +48,8 @@ void tp_pool_give(tp_pool *p, tp_arena *a)
 {
     tp_arena_reset(a);
     pthread_mutex_lock(&p->lock);
+    for (uint32_t i = 0; tp_asserts() && i < p->n; i++)
+        tp_assert(p->waiting[i] != a); /* whoever has it, has it alone */
     bool room = p->n < MOST;
     if (room)
         p->waiting[p->n++] = a;

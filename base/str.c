@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L /* locales of a thread */
 #include "base/str.h"
+#include "base/assert.h"
 
 #include <ctype.h>
 #include <locale.h>
@@ -9,6 +10,7 @@
 
 void tp_buf_add(tp_buf *b, const char *p, size_t n)
 {
+    tp_assert(b->p ? b->n < b->cap : !b->n && !b->cap); /* there is room for the NUL */
     if (b->n + n + 1 > b->cap) {
         size_t cap = b->cap ? b->cap * 2 : 128;
         while (cap < b->n + n + 1)

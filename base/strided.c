@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/tensor.h"
 
 enum { SIDE = 16 }; /* of the squares in which two dimensions change places: a line of the cache of 4-byte elements */
@@ -73,6 +74,7 @@ void tp_move(size_t size, uint32_t rank, const int64_t *dims, void *to, const pt
 {
     plan p;
     size_t at[TP_TENSOR_MAX_RANK + 1] = {0};
+    tp_assert(rank <= TP_TENSOR_MAX_RANK && (size == 1 || size == 2 || size == 4 || size == 8));
     if (!simplify(&p, rank, dims, to_stride, from_stride))
         return;
     uint32_t last = p.rank - 1, outer = last ? last - 1 : 0;

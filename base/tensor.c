@@ -12,6 +12,15 @@ tp_tensor tp_tensor_new(tp_arena *a, tp_dtype dtype, uint32_t rank, const int64_
     return t;
 }
 
+bool tp_tensor_holds(const tp_tensor *t)
+{
+    size_t n = 1;
+    for (uint32_t d = 0; d < t->rank && t->rank <= TP_TENSOR_MAX_RANK; d++)
+        if (t->dims[d] < 0 || __builtin_mul_overflow(n, (size_t)t->dims[d], &n))
+            return false;
+    return t->rank <= TP_TENSOR_MAX_RANK && t->n == n && (t->data || !n);
+}
+
 tp_str tp_tensor_text(tp_arena *a, const tp_tensor *t)
 {
     tp_buf b = {.arena = a};

@@ -18,6 +18,8 @@ typedef struct tp_tensor {
 
 /* Zeroed tensor in the arena. Leaves with TP_E_MEMORY when it does not fit. */
 tp_tensor tp_tensor_new(tp_arena *a, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+/* Is n what the dimensions say? For tp_assert(). */
+bool tp_tensor_holds(const tp_tensor *t);
 /* "float32[300, 700]" */
 tp_str tp_tensor_text(tp_arena *a, const tp_tensor *t);
 

@@ -6,6 +6,7 @@
 
 #include <json-c/json.h>
 
+#include "base/assert.h"
 #include "base/file.h"
 #include "base/tensor.h"
 
@@ -325,6 +326,7 @@ static tp_status header_of(tp_arena *a, tp_str path, tp_str name, const tp_tenso
 
 tp_status tp_tensor_write(tp_arena *a, tp_str path, tp_str name, const tp_tensor *t, tp_str *why)
 {
+    tp_assert(tp_tensor_holds(t));
     tp_str pieces[2] = {{NULL, 0}, {t->data, t->n * tp_dtype_size(t->dtype)}};
     tp_status st = header_of(a, path, name, t, &pieces[0], why);
     return st == TP_OK ? tp_write_file(a, tp_cstr(a, path), pieces, 2, why) : st;

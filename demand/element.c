@@ -1,6 +1,7 @@
 /* Elements of values, on demand. */
 #include <math.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "demand/internal.h"
 
@@ -136,6 +137,7 @@ scalar demand_lane(tp_demand *d, const event *e, int64_t lane)
 {
     scalar *hit = NULL, s = {0};
     demand_charge(d, 1);
+    tp_assert(lane >= 0 && (e->kind != EVENT_INST || lane < d->shapes[e->vid].n));
     switch (e->kind) {
     case EVENT_NUMBER: return demand_number(e->number);
     case EVENT_INPUT: return demand_input(d, e->operand, lane);

@@ -1,4 +1,5 @@
 /* What was found out: elements of values, steps. */
+#include "base/assert.h"
 #include "demand/internal.h"
 
 static uint64_t mix(uint64_t x)
@@ -25,6 +26,7 @@ scalar *demand_remembered(tp_demand *d, uint32_t id, int64_t lane)
 
 void demand_remember(tp_demand *d, uint32_t id, int64_t lane, scalar s)
 {
+    tp_assert(id && lane >= 0); /* 0 is "free" */
     if (2 * (d->nmemos + 1) > d->memos_cap) {
         size_t cap = d->memos_cap ? 2 * d->memos_cap : 1024;
         memo *at = TP_NEWN(d->arena, memo, cap);
@@ -50,6 +52,7 @@ static moment **place_of(moment **at, size_t cap, int64_t number)
 moment *demand_moment(tp_demand *d, int64_t number)
 {
     uint32_t n = tp_noperands(d->k);
+    tp_assert(number >= 0 && number < d->total);
     if (2 * (d->nmoments + 1) > d->moments_cap) {
         size_t cap = d->moments_cap ? 2 * d->moments_cap : 64;
         moment **at = TP_NEWN(d->arena, moment *, cap);

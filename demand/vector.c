@@ -1,5 +1,6 @@
 /* Vectors: rooms for lanes, and those of them that were filled, by what they
  * are. Nothing here evaluates anything. */
+#include "base/assert.h"
 #include "demand/internal.h"
 
 buffer *demand_room(tp_demand *d, int64_t n)
@@ -102,6 +103,7 @@ vector *demand_known_vector(tp_demand *d, const vector *like)
 
 void demand_release(tp_demand *d, vector *x)
 {
+    tp_assert(!x || x->pins); /* somebody looked at it */
     if (x && --x->pins == 0 && !x->known)
         demand_drop_vector(d, x);
 }
@@ -128,6 +130,7 @@ void demand_keep_vector(tp_demand *d, vector *x)
 
 scalar demand_vector_lane(const vector *x, int64_t lane)
 {
+    tp_assert(lane >= 0 && lane < x->lanes.n);
     scalar s = {.v = x->room->v[lane], .has_planes = x->room->has_planes[lane]};
     for (int p = 0; p < TP_MAX_PLANES && s.has_planes; p++)
         s.plane[p] = x->room->plane[p][lane];
@@ -136,6 +139,7 @@ scalar demand_vector_lane(const vector *x, int64_t lane)
 
 void demand_set_lane(vector *x, int64_t lane, const scalar *s)
 {
+    tp_assert(lane >= 0 && lane < x->lanes.n);
     x->room->v[lane] = s->v;
     x->room->has_planes[lane] = s->has_planes;
     for (int p = 0; p < TP_MAX_PLANES && s->has_planes; p++)

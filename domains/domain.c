@@ -3,8 +3,17 @@
 #include "base/assert.h"
 #include "domains/multiply.h"
 
+static bool arguments_fit(const tp_inst *i, const tp_lanes *out, const tp_lanes *const *args)
+{
+    for (uint32_t a = 0; a < i->nargs; a++)
+        if (args[a]->n != 1 && args[a]->n != out->n)
+            return false;
+    return true;
+}
+
 bool tp_domain_compute(tp_domain *d, const tp_inst *i, tp_lanes *out, const tp_lanes *const *args)
 {
+    tp_assert(arguments_fit(i, out, args));
     switch (tp_prim_info(i->prim)->class) {
     case TP_CLASS_ELEMENTWISE: return d->elementwise(d, i->prim, i->integer, out, args, i->nargs);
     case TP_CLASS_SELECT: return d->select(d, out, args[0], args[1], args[2]);

@@ -15,6 +15,7 @@
 #define TP_DOMAIN_H
 
 #include "base/arena.h"
+#include "base/assert.h"
 #include "spec/constants.h"
 #include "spec/program.h"
 
@@ -104,6 +105,7 @@ static inline double tp_lane(const tp_lanes *x, size_t i)
 /* How many of n elements the strip that begins at `from` has. */
 static inline size_t tp_strip_at(size_t n, size_t from)
 {
+    tp_assert(from <= n);
     return n - from < TP_STRIP ? n - from : TP_STRIP;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/digest.h"
 #include "base/map.h"
 #include "smt/trust/certificates.h"
@@ -291,6 +292,7 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
 
 static void learn(tp_cache *c, tp_str key, char kind, tp_str payload)
 {
+    tp_assert(key.n && !memchr(key.p, ' ', key.n) && !(payload.n && memchr(payload.p, '\n', payload.n))); /* a line */
     pthread_mutex_lock(&c->learning);
     if (!tp_map_get(&c->learned, key) && !tp_map_get(&c->map, key)) {
         tp_buf kept = {.arena = c->arena};

@@ -1,5 +1,6 @@
 /* What a prover has decided, for the same question again: about half of a spec's obligations are asked more than once.
  * Expressions are hash-consed, so an obligation is the numbers of its expressions and variables. */
+#include "base/assert.h"
 #include "smt/internal.h"
 
 enum { MOST_BYTES = 16 << 20, MOST_RECALLED = 8 << 20 };
@@ -28,6 +29,7 @@ tp_str tp_memo_key(tp_prover *v, const tp_obligation *o)
 bool tp_memo_find(tp_prover *v, tp_str key, tp_decision *d)
 {
     uint32_t number = tp_map_get(&v->memo.numbers, key);
+    tp_assert(number <= v->memo.decisions.len && v->memo.nsyms.len == v->memo.decisions.len);
     if (!number)
         return false;
     *d = v->memo.decisions.at[number - 1];

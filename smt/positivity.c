@@ -7,6 +7,7 @@
  * after multiplying with b >= 1. When only atoms with known least values are
  * left, non-negative coefficients are the proof. Incomplete.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "smt/internal.h"
 
@@ -101,8 +102,22 @@ static tp_poly linear(int64_t k, const tp_poly *a, int64_t l, const tp_poly *b, 
 
 /* ---- lines ---- */
 
+/* It names lines before it, in sums with factors of at least 0. */
+static bool line_holds(const tp_line *l, uint32_t before)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        if (l->refs[i] > before)
+            return false;
+    for (uint32_t i = 0; i < l->nproducts; i++)
+        for (uint32_t k = 0; k < l->products[i].n; k++)
+            if (l->products[i].coef < 0 || l->products[i].refs[k] > before)
+                return false;
+    return true;
+}
+
 uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l)
 {
+    tp_assert(line_holds(&l, lines->len));
     tp_push(v->scratch, *lines, l);
     return lines->len;
 }

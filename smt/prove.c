@@ -377,9 +377,15 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     return d;
 }
 
-/* Every variable once, its bounds over those before it, its choices ascending. */
+/* Every variable once, its bounds over those before it, its choices ascending; goal and premises are there. */
 static bool is_ordered(const tp_prover *v, const tp_obligation *o)
 {
+    for (uint32_t i = 0; i < o->npremises; i++)
+        if (!o->premises[i].id)
+            return false;
+    for (uint32_t i = 0; i < o->nvars; i++)
+        if (o->vars[i].multiple_of < 1 || !o->vars[i].nchoices != !o->vars[i].choices)
+            return false;
     for (uint32_t i = 0; i < o->nvars; i++)
         for (uint32_t c = 1; c < o->vars[i].nchoices; c++)
             if (o->vars[i].choices[c - 1] >= o->vars[i].choices[c])
@@ -389,7 +395,22 @@ static bool is_ordered(const tp_prover *v, const tp_obligation *o)
             if ((k > i && o->vars[k].sym == o->vars[i].sym) || tp_expr_mentions(v->p, o->vars[i].lo, o->vars[k].sym) ||
                 tp_expr_mentions(v->p, o->vars[i].hi, o->vars[k].sym))
                 return false;
-    return true;
+    return o->goal.id != 0;
+}
+
+bool tp_decision_holds(const tp_decision *d)
+{
+    switch (d->verdict) {
+    case TP_PROVEN: return d->grade != TP_GRADE_NONE && (d->grade != TP_GRADE_CERT || d->proof);
+    case TP_VIOLATED: return d->env != NULL;
+    case TP_UNKNOWN: return d->reason.n > 0;
+    case TP_VACUOUS:
+    case TP_ASSUMED:
+    case TP_NOT_APPLICABLE:
+    case TP_ADVICE:
+    case TP_VERDICTS: break;
+    }
+    return false;
 }
 
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
@@ -406,7 +427,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
         d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
         tp_memo_add(v, key, &d);
     }
-    tp_assert(d.verdict != TP_VIOLATED || tp_refutes(v, o, d.env));
+    tp_assert(tp_decision_holds(&d) && (d.verdict != TP_VIOLATED || tp_refutes(v, o, d.env)));
     if (!flagged)
         tp_exprs_forget_overflow(v->p); /* what grew too large here is not in the answer */
     v->stats.certified += d.verdict == TP_PROVEN && d.grade == TP_GRADE_CERT;

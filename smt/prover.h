@@ -19,6 +19,9 @@ typedef struct tp_decision {
     const struct tp_proof *proof; /* PROVEN without a solver; lives in the prover's arena */
 } tp_decision;
 
+/* Is it what its verdict says? For tp_assert(). */
+bool tp_decision_holds(const tp_decision *d);
+
 /* A Z3 context that provers of one thread can share; made when first needed.
  * The handle lives in the arena, the context until tp_solver_free(). */
 typedef struct tp_solver tp_solver;

@@ -410,6 +410,7 @@ const char *tp_eval_error_text(tp_eval_error e)
 tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a)
 {
     int64_t v;
+    tp_assert(a.id && (op == TP_E_NEG || op == TP_E_NOT || op == TP_E_POW2));
     if (tp_expr_is_const(p, a, &v) && eval_op1(op, v, &v) == TP_EVAL_OK)
         return tp_const(p, v);
     return intern(p, (tp_expr_node){.op = op, .a = a});
@@ -418,6 +419,7 @@ tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a)
 tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
 {
     int64_t x, y, r;
+    tp_assert(a.id && b.id && op >= TP_E_ADD);
     bool cx = tp_expr_is_const(p, a, &x), cy = tp_expr_is_const(p, b, &y);
     if (cx && cy && eval_op2(op, x, y, &r) == TP_EVAL_OK)
         return tp_const(p, r);
@@ -432,6 +434,7 @@ tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
 tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b)
 {
     int64_t v;
+    tp_assert(a.id && b.id && c.id);
     if (tp_expr_is_const(p, c, &v))
         return v ? a : b;
     return intern(p, (tp_expr_node){.op = TP_E_ITE, .a = c, .b = a, .c = b});
@@ -440,6 +443,7 @@ tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b)
 tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index)
 {
     tp_expr_node n = {.op = TP_E_READ, .value = table};
+    tp_assert(rank <= TP_TABLE_RANK && table < p->syms.len);
     if (rank > 0)
         n.a = index[0];
     if (rank > 1)
@@ -554,8 +558,17 @@ static int compare_terms(const tp_term *a, const tp_term *b)
     return 0;
 }
 
+static bool term_holds(const tp_term *t)
+{
+    for (uint32_t k = 1; k < t->degree && t->degree <= TP_POLY_MAX_DEGREE; k++)
+        if (t->factors[k - 1].id > t->factors[k].id)
+            return false;
+    return t->degree <= TP_POLY_MAX_DEGREE;
+}
+
 void tp_poly_add_term(tp_poly *q, tp_term t)
 {
+    tp_assert(term_holds(&t));
     if (!q->ok || t.coef == 0)
         return;
     uint32_t i = 0;
@@ -715,11 +728,8 @@ static bool is_ordered(const tp_poly *q)
 {
     for (uint32_t i = 0; i < q->n; i++) {
         const tp_term *t = &q->terms[i];
-        if (t->coef == 0 || t->degree > TP_POLY_MAX_DEGREE || (i && compare_terms(t - 1, t) >= 0))
+        if (t->coef == 0 || !term_holds(t) || (i && compare_terms(t - 1, t) >= 0))
             return false;
-        for (uint32_t k = 1; k < t->degree; k++)
-            if (t->factors[k - 1].id > t->factors[k].id)
-                return false;
     }
     return q->n <= TP_POLY_MAX_TERMS;
 }

@@ -1,4 +1,5 @@
 #include "spec/facts.h"
+#include "base/assert.h"
 
 const char *tp_fact_names(unsigned ids)
 {
@@ -78,4 +79,6 @@ void tp_implicit_facts_of(tp_arena *a, const tp_kernel *k, tp_implicit_facts *ou
         of_dimensions(a, k, &k->operands[i], out);
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
         of_elements(a, k, &k->operands[i], out);
+    for (uint32_t i = 1; tp_asserts() && i < out->len; i++)
+        tp_assert(out->at[i - 1].id >= out->at[i].id); /* F2 first */
 }

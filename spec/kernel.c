@@ -46,16 +46,53 @@ static bool size_holds(const tp_size *s)
     for (uint32_t i = 1; i < s->nchoices; i++)
         if (s->choices[i - 1] >= s->choices[i])
             return false;
-    return s->kind != TP_SIZE_RANGE || s->multiple_of >= 1; /* no size between min and max: TP006 says so */
+    return s->expr.id && (s->kind == TP_SIZE_CHOICE) == (s->nchoices > 0) &&
+           (s->kind != TP_SIZE_RANGE || s->multiple_of >= 1); /* no size between min and max: TP006 says so */
+}
+
+/* Of no axis? Sizes, shapes and numbers of steps are the same in every step. */
+static bool is_fixed(const tp_kernel *k, tp_expr e)
+{
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (tp_expr_mentions(k->exprs, e, k->axes[i].sym))
+            return false;
+    return true;
 }
 
 static bool operand_holds(const tp_kernel *k, const tp_operand *o, tp_role role)
 {
     uint32_t squeezed = 0;
-    for (uint32_t d = 0; role != TP_SCRATCH && d < o->rank; d++)
-        squeezed += o->dims[d].kind == TP_DIM_SQUEEZED;
-    return o->role == role && o->rank <= TP_MAX_RANK && o->ref_rank + squeezed == o->rank && o->buffers >= 0 &&
-           o->alias >= -1 && o->alias < (int)k->ninputs && (o->alias < 0 || role == TP_OUTPUT);
+    if (o->role != role || o->rank > TP_MAX_RANK)
+        return false;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_dim *x = role == TP_SCRATCH ? NULL : &o->dims[d];
+        int64_t one;
+        bool narrow = x && x->kind == TP_DIM_SQUEEZED;
+        if (!o->shape[d].id || !is_fixed(k, o->shape[d]) || (x && !is_fixed(k, x->block)) ||
+            (narrow && !(tp_expr_is_const(k->exprs, x->block, &one) && one == 1)))
+            return false;
+        squeezed += narrow;
+    }
+    return o->ref_rank + squeezed == o->rank && o->buffers >= 0 && o->alias >= -1 && o->alias < (int)k->ninputs &&
+           (role == TP_OUTPUT || (o->alias < 0 && !o->discard && !o->revisit_any));
+}
+
+static bool table_holds(const tp_kernel *k, const tp_table *t)
+{
+    for (uint32_t d = 0; d < t->rank && t->rank <= TP_TABLE_RANK; d++)
+        if (!is_fixed(k, t->shape[d]))
+            return false;
+    return t->rank <= TP_TABLE_RANK && (!t->sorted || t->rank == 1) && (!t->contents || t->contents->rank == t->rank);
+}
+
+/* Extents are over symbols bound before. */
+static bool contract_holds(const tp_kernel *k, const tp_contract *c)
+{
+    for (uint32_t i = 0; i < c->nbound && c->nbound <= TP_TABLE_RANK; i++)
+        for (uint32_t later = i; later < c->nbound; later++)
+            if (tp_expr_mentions(k->exprs, c->extent[i], c->bound[later]))
+                return false;
+    return c->nbound <= TP_TABLE_RANK && c->fact.id && is_fixed(k, c->fact);
 }
 
 bool tp_kernel_holds(const tp_kernel *k)
@@ -63,16 +100,19 @@ bool tp_kernel_holds(const tp_kernel *k)
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (!size_holds(&k->sizes[i]))
             return false;
+    for (uint32_t i = 0; i < k->naxes; i++)
+        if (!is_fixed(k, k->axes[i].steps) || (k->axes[i].per_core && !k->axes[i].parallel))
+            return false;
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         tp_role role = i < k->ninputs ? TP_INPUT : i < k->ninputs + k->noutputs ? TP_OUTPUT : TP_SCRATCH;
         if (!operand_holds(k, &k->operands[i], role))
             return false;
     }
     for (uint32_t i = 0; i < k->ntables; i++)
-        if (k->tables[i].rank > TP_TABLE_RANK || (k->tables[i].sorted && k->tables[i].rank != 1))
+        if (!table_holds(k, &k->tables[i]))
             return false;
     for (uint32_t i = 0; i < k->ncontracts; i++)
-        if (k->contracts[i].nbound > TP_TABLE_RANK)
+        if (!contract_holds(k, &k->contracts[i]))
             return false;
     return k->naxes <= TP_MAX_AXES && k->ntables <= TP_MAX_TABLES && k->ncontracts <= TP_MAX_CONTRACTS;
 }

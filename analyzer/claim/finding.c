@@ -1,4 +1,5 @@
 /* Findings, and what they say. */
+#include "base/assert.h"
 #include "analyzer/claim/claim.h"
 
 tp_str tp_text(tp_analysis *a, tp_expr e)
@@ -17,6 +18,7 @@ tp_str tp_message(tp_analysis *a, const char *fmt, ...)
 
 tp_finding *tp_add_finding(tp_analysis *a, tp_verdict v, tp_str subject, tp_loc loc, tp_str message)
 {
+    tp_assert(a->rule && v < TP_VERDICTS && message.n);
     tp_finding f = {.rule = a->rule->code,
                     .slug = a->rule->slug,
                     .verdict = v,

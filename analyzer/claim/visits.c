@@ -1,3 +1,4 @@
+#include "base/assert.h"
 #include "analyzer/claim/claim.h"
 
 tp_expr tp_window_meets(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr index)
@@ -66,6 +67,7 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
 {
     if (!a->meeting || a->meeting_rule != a->rule)
         find_meeting(a);
+    tp_assert(a->nmeeting <= TP_GRANTED);
     memcpy(premises, a->meeting, a->nmeeting * sizeof *premises);
     return a->nmeeting;
 }

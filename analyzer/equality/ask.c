@@ -1,4 +1,5 @@
 /* Questions to the prover, each asked once; what follows from the premises about an index. */
+#include "base/assert.h"
 #include "analyzer/equality/internal.h"
 
 enum { MAX_QUESTIONS = 1500 };
@@ -11,6 +12,7 @@ tp_expr summary_index(summary *s, const char *name, tp_expr extent)
                 .hi = tp_expr_normal(s->p, tp_op2(s->p, TP_E_SUB, extent, tp_const(s->p, 1))),
                 .multiple_of = 1,
                 .step = true};
+    tp_assert(!s->vars.len || s->vars.at[s->vars.len - 1].sym < x.sym); /* in order of birth */
     tp_push(s->arena, s->vars, x);
     return e;
 }

@@ -263,8 +263,6 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
     return (match){.ok = false};
 }
 
-/* ---- putting folds in the place of contents ---- */
-
 /* ---- choices ---- */
 
 /* t is `value` where `holds`, and else the contents before. value: no id where it never is. */
@@ -288,9 +286,11 @@ static choice match_choice(grid *g, term t, uint32_t operand)
     if (n.kind != T_SELECT)
         return (choice){.ok = false};
     choice yes = match_choice(g, n.arg[0], operand), no = match_choice(g, n.arg[1], operand);
+    if (!yes.ok || !no.ok)
+        return (choice){.ok = false};
     tp_expr one = tp_op2(p, TP_E_AND, n.e, yes.holds),
             other = tp_op2(p, TP_E_AND, condition_normal(s, n.e, true), no.holds);
-    return (choice){.ok = yes.ok && no.ok,
+    return (choice){.ok = true,
                     .holds = condition_normal(s, tp_op2(p, TP_E_OR, one, other), false),
                     .value = !yes.value.id  ? no.value
                              : !no.value.id ? yes.value

@@ -108,6 +108,8 @@ _Noreturn void summary_stop(summary *s, tp_str why);
 
 /* term.c */
 const term_node *term_get(const summary *s, term t);
+/* Has a node what its kind says? For tp_assert(). */
+bool term_holds(const summary *s, const term_node *n);
 term term_integer(summary *s, tp_expr e);
 term term_real(summary *s, double v);
 term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at);

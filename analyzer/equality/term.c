@@ -128,8 +128,29 @@ static void describe(summary *s, term_node *n)
 }
 
 /* Equal contents have equal handles. */
+bool term_holds(const summary *s, const term_node *n)
+{
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i].id > s->terms.len) /* what it is made of was made before */
+            return false;
+    switch (n->kind) {
+    case T_INTEGER: return n->e.id != 0;
+    case T_READ: return n->operand < s->k->ninputs && n->rank == s->k->operands[n->operand].rank;
+    case T_APPLY: return n->prim < TP_PRIMS && n->arg[0].id;
+    case T_SELECT: return n->e.id && n->arg[0].id && n->arg[1].id;
+    case T_FOLD: return n->e.id && n->arg[0].id;
+    case T_REAL:
+    case T_BEFORE:
+    case T_AFTER:
+    case T_HELD:
+    case T_TURN: break;
+    }
+    return n->rank <= TP_MAX_RANK;
+}
+
 static term intern(summary *s, const term_node *n)
 {
+    tp_assert(term_holds(s, n));
     tp_spend(s->arena, 20);
     uint32_t key[10 + TP_MAX_RANK] = {n->kind, n->prim,      n->e.id,      n->operand,  n->sym,
                                       n->rank, n->arg[0].id, n->arg[1].id, n->arg[2].id},

@@ -25,7 +25,7 @@ typedef struct tp_leak {
     tp_expr when;
     tp_birth birth;
     uint32_t operand;    /* whose window or buffer it was born in, or is loaded under a mask */
-    uint32_t dim;        /* OUTSIDE: the dimension that is left */
+    uint32_t dim;        /* OUTSIDE: the dimension that is left; the rank: what "valid" leaves out */
     const tp_node *read; /* the read that let it into a value; NULL: none yet */
     tp_prim through;     /* first reduction or dot it went through, else TP_PRIMS */
     bool stored;         /* in memory: a statement put it where it is */

@@ -1,6 +1,7 @@
 /* Conditions of the definedness analysis. */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "analyzer/flow/internal.h"
 #include "spec/guard.h"
 
@@ -184,6 +185,8 @@ static flow_conjuncts conjuncts_of(flow *f, tp_expr when)
         for (uint32_t i = 0; i < n; i++)
             if (!distinct || ids[i] != ids[distinct - 1])
                 ids[distinct++] = ids[i];
+        for (uint32_t i = 1; tp_asserts() && i < distinct; i++)
+            tp_assert(ids[i - 1] < ids[i]);
         f->conjuncts.at[when.id] = (flow_conjuncts){distinct, ids};
     }
     return f->conjuncts.at[when.id];
@@ -241,8 +244,16 @@ bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak)
     return any_subsumes(f, list, &l);
 }
 
+bool flow_leak_holds(const flow *f, const tp_leak *l)
+{
+    if (!l->when.id || l->operand >= tp_noperands(f->k) || l->through > TP_PRIMS)
+        return false;
+    return l->birth != TP_BIRTH_OUTSIDE || l->dim <= f->k->operands[l->operand].rank;
+}
+
 void flow_add(flow *f, tp_leaks *list, tp_leak leak)
 {
+    tp_assert(flow_leak_holds(f, &leak));
     if (f->noting || flow_is_false(f, leak.when))
         return;
     leak.signature = signature(f, leak.when);

@@ -15,13 +15,13 @@ typedef struct flow_state {
     tp_leaks *refs;     /* by operand */
 } flow_state;
 
-/* An answered question of guess.c: the expressions in it, sorted, then its variables. */
 /* The numbers of a condition's conjuncts, ascending; ids NULL: not asked for yet. */
 typedef struct flow_conjuncts {
     uint32_t n;
     const uint32_t *ids;
 } flow_conjuncts;
 
+/* An answered question of guess.c: the expressions in it, sorted, then its variables. */
 typedef struct flow_query {
     uint32_t *key, n;
     bool yes;
@@ -86,6 +86,8 @@ bool flow_mentions(flow *f, tp_expr guard, const bool *marked);
 /* Does one of the list say all that the leak says, from the same source? */
 bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak);
 void flow_add(flow *f, tp_leaks *list, tp_leak leak);
+/* Is it what flow.h says? For tp_assert(). */
+bool flow_leak_holds(const flow *f, const tp_leak *l);
 /* into += { condition and l : l in from }, symbols replaced first (with may be NULL). */
 void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact);
 /* A substitution that keeps every symbol. */

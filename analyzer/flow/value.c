@@ -1,5 +1,6 @@
 /* What each primitive does to leaks and meanings. A value's conditions and
  * meaning are over the lanes 0, 1, … of its own shape. */
+#include "base/assert.h"
 #include "analyzer/flow/internal.h"
 
 enum { FEW_LEAKS = 4, FEW_PREMISES = 2 };
@@ -489,4 +490,5 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_CLASS_CONTROL:
     case TP_CLASS_SUGAR: break; /* not instructions */
     }
+    tp_assert(!out->meaning.id || !tp_is_float(x->dtype)); /* integers and bools */
 }

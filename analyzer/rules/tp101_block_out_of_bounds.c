@@ -34,8 +34,10 @@ static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)
 static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
 {
     tp_claim fixed = *c;
+    if (!index.id)
+        return false;
     fixed.goal = tp_window_meets(a, o, d, index);
-    return index.id && tp_claim_decide(a, &fixed).verdict == TP_PROVEN;
+    return tp_claim_decide(a, &fixed).verdict == TP_PROVEN;
 }
 
 /* A change of the map, proven before it is named. */

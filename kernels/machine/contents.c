@@ -20,5 +20,6 @@ tp_contents tp_contents_of_operand(const tp_event *e, uint32_t operand)
 
 bool tp_contents_defined(const tp_contents *l, size_t element)
 {
+    tp_assert(element < l->cells->n);
     return !tp_origin_at(l->cells, element);
 }

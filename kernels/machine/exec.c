@@ -37,6 +37,19 @@ static void cut_slice(tp_slice *s, uint32_t d, int64_t extent)
     s->start[d] = s->size[d] ? s->start[d] + first * stride : 0;
 }
 
+bool tp_slice_holds(const tp_slice *s, const int64_t *dims)
+{
+    for (uint32_t d = 0; d < s->rank; d++) {
+        int64_t last;
+        if (s->size[d] < 0 || s->skip[d] < 0 || s->size[d] > s->of[d] || (!s->cut && s->skip[d]))
+            return false;
+        if (s->size[d] &&
+            (s->start[d] < 0 || !tp_last(s->start[d], s->size[d], s->stride[d], &last) || last >= dims[d]))
+            return false;
+    }
+    return true;
+}
+
 /* Nothing is set of dimensions that the ref has not: this runs once or more in each step. */
 static void resolve(tp_machine *m, const tp_access *a, tp_slice *s)
 {
@@ -72,6 +85,7 @@ static void resolve(tp_machine *m, const tp_access *a, tp_slice *s)
                           (long long)last, d, TP_FMT(r->operand->name), (long long)r->cells.dims[d]);
         s->whole &= s->start[d] == 0 && s->size[d] == r->cells.dims[d] && s->of[d] == s->size[d] && s->stride[d] == 1;
     }
+    tp_assert(tp_slice_holds(s, r->cells.dims));
 }
 
 /* Elements of the ref in the slice, their lanes, and elements of a value beside them: one for all where the value has

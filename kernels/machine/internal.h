@@ -78,6 +78,9 @@ typedef struct tp_slice {
     bool cut;      /* the place lies beyond the ref in part, masked off there */
 } tp_slice;
 
+/* Is what it takes inside the ref, with these dimensions? For tp_assert(). */
+bool tp_slice_holds(const tp_slice *s, const int64_t *dims);
+
 /* One operand while the grid runs. */
 typedef struct tp_ref {
     const tp_operand *operand;

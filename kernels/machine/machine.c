@@ -678,6 +678,7 @@ static void advance(tp_machine *m)
 
 void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
 {
+    tp_assert(from >= 0 && from <= to && to <= m->grid.total);
     begin_at(&m->grid, m->k->naxes, from);
     for (m->step = from; m->step < to; m->step++) {
         tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
@@ -738,9 +739,20 @@ tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
     return m;
 }
 
+bool tp_request_holds(const tp_run_request *r)
+{
+    const tp_kernel *k = r->kernel;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        if (r->arrays[i].dtype != k->operands[i].dtype || r->arrays[i].rank != k->operands[i].rank ||
+            !tp_tensor_holds(&r->arrays[i]))
+            return false;
+    return r->max_steps >= 0 && r->max_work >= 0;
+}
+
 tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
 {
     tp_run_stats unseen;
+    tp_assert(tp_request_holds(r));
     if (r->threads > 1 && tp_crew_run(a, r, stats ? stats : &unseen)) {
         *trap = (tp_trap){.step = -1};
         return TP_OK;

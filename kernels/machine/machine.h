@@ -117,6 +117,9 @@ typedef struct tp_run_request {
     uint32_t share_from;   /* ... of a walk with as many elements of windows, counted in each step; 0: 2^18 */
 } tp_run_request;
 
+/* Are its arrays those of the kernel? For tp_assert(). */
+bool tp_request_holds(const tp_run_request *r);
+
 enum { TP_MAX_STEPS = 100000000 };
 
 /* TP_OK, TP_E_TRAP (*trap is filled in), TP_E_LIMIT (trap->message says which

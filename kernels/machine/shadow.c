@@ -9,6 +9,7 @@ enum { LANE_BITS = 26, STEP_BITS = 26 };
 
 tp_origin tp_origin_new(tp_origin_kind kind, uint32_t operand, size_t lane, int64_t step)
 {
+    tp_assert(kind >= TP_BORN_OUTSIDE && kind <= TP_BORN_MASKED && operand < 256 && step >= 0);
     uint64_t l = lane < LANE_MASK ? lane : LANE_MASK, s = (uint64_t)step < STEP_MASK ? (uint64_t)step : STEP_MASK;
     return (uint64_t)kind << 60 | (uint64_t)operand << 52 | l << STEP_BITS | s;
 }

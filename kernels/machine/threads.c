@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/budget.h"
 #include "base/pool.h"
 #include "kernels/machine/internal.h"
@@ -40,6 +41,7 @@ bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b)
     uint8_t nobody = 0, me = (uint8_t)(m->worker + 1);
     if (!m->crew)
         return true;
+    tp_assert(b < r->nblocks);
     _Atomic uint8_t *claim = &m->crew->claims[r - m->refs][b];
     return atomic_compare_exchange_strong(claim, &nobody, me) || nobody == me;
 }

@@ -1,4 +1,5 @@
 /* Where a run ends, and what it may take. */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
 
@@ -13,6 +14,7 @@ void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes)
 
 void tp_exec_spend(tp_machine *m, int64_t work)
 {
+    tp_assert(work >= 0);
     m->stats.work += work;
     if (!m->request->max_work || m->stats.work <= m->request->max_work)
         return;

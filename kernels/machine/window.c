@@ -37,6 +37,7 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
         first[d] = r->window[d] < 0 ? -r->window[d] : 0;
         extent[d] = (end < r->block[d] ? end : r->block[d]) - first[d];
         any &= extent[d] > 0;
+        tp_assert(first[d] >= 0 && extent[d] <= r->block[d] && r->window[d] + first[d] >= 0);
     }
     return any;
 }
@@ -46,6 +47,7 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
 void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in)
 {
     tp_moved *moved = &m->stats.moved[operand];
+    tp_assert(operand < tp_noperands(m->k) && elements >= 0);
     *(in ? &moved->fetches : &moved->writes) += 1;
     *(in ? &moved->fetched : &moved->written) += elements;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
@@ -444,6 +445,16 @@ static void add_more(picking *p)
     add_tables(p);
 }
 
+bool tp_cases_hold(const tp_cases *cases)
+{
+    tp_str why;
+    for (uint32_t i = 0; i < cases->len; i++)
+        if (!tp_in_domain(cases->at[i].kernel, cases->at[i].env, &why) ||
+            (cases->at[i].algebra && !cases->at[i].numbers))
+            return false;
+    return true;
+}
+
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
 {
     enum { FEW = 3 }; /* who asks for no more cases than this wants none beside them */
@@ -473,5 +484,6 @@ tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
     spread_families(s, &out);
     add_signs_of_long_rows(s, &out);
     mark_boundaries(s, &out);
+    tp_assert(tp_cases_hold(&out));
     return out;
 }

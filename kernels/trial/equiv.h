@@ -31,6 +31,8 @@ typedef TP_VEC(tp_case) tp_cases;
  * Raises TP001, TP002, TP005 through c for a malformed case or one outside the
  * domain. */
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
+/* Does each lie in the domain of its kernel? For tp_assert(). */
+bool tp_cases_hold(const tp_cases *cases);
 /* The tables of a case, bound in x->env: those in `given` (an object of nested
  * lists, or NULL), the others found so that the contracts hold. False when
  * none were found; raises TP002, TP005 for given ones that do not fit. */

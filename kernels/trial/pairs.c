@@ -1,6 +1,7 @@
 /* All-pairs: which values of two sizes stand together in some case. */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
 
@@ -174,6 +175,7 @@ tp_pairs tp_pairs_of(tp_arena *a, const tp_cases *cases, tp_str *text)
         for (uint32_t j = i + 1; j < p.k->nsizes; j++)
             if (tp_is_open_size(&p.k->sizes[i]) && tp_is_open_size(&p.k->sizes[j]))
                 count_pairs(&p, i, j);
+    tp_assert(p.out.covered <= p.out.pairs);
     if (p.out.pairs)
         *text = text_of(&p);
     return p.out;

@@ -1,4 +1,5 @@
 #include "smt/trust/proof.h"
+#include "base/assert.h"
 
 static void mark(const tp_line *lines, uint32_t number, uint32_t *new)
 {
@@ -54,8 +55,28 @@ const tp_proof *tp_proof_copy(tp_arena *a, const tp_proof *p)
     return copy;
 }
 
+/* How many kids a proof of this kind has; CHOICES: one for each. */
+static uint32_t kids_of(tp_proof_kind kind)
+{
+    switch (kind) {
+    case TP_PROOF_SPLIT: return 2;
+    case TP_PROOF_MULTIPLE:
+    case TP_PROOF_DIVIDED:
+    case TP_PROOF_BOUND:
+    case TP_PROOF_REFUTE:
+    case TP_PROOF_LET: return 1;
+    case TP_PROOF_CHOICES:
+    case TP_PROOF_LINES:
+    case TP_PROOF_ABSURD:
+    case TP_PROOF_POINTS:
+    case TP_PROOF_KINDS: break;
+    }
+    return 0;
+}
+
 const tp_proof *tp_proof_node(tp_arena *a, tp_proof n, const tp_proof *const *kids, uint32_t nkids)
 {
+    tp_assert(!nkids || n.kind == TP_PROOF_CHOICES || nkids == kids_of(n.kind)); /* none yet: they come later */
     tp_proof *node = TP_NEW(a, tp_proof);
     const tp_proof **list = TP_NEWN(a, const tp_proof *, nkids);
     for (uint32_t i = 0; i < nkids; i++)
