@@ -55,6 +55,8 @@ model demand_model(tp_prim p)
     case TP_P_STACK:
     case TP_P_SQUEEZE:
     case TP_P_MASKED_STORE:
+    case TP_P_PRNG_SEED:
+    case TP_P_PRNG_RANDOM_BITS:
     case TP_P_COPY:
     case TP_P_COPY_START:
     case TP_P_COPY_WAIT:

@@ -242,8 +242,8 @@ static void kernel_function(emitter *e)
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
     for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
-        if (i >= k->ntables && tp_is_mutable_table(k, &k->operands[i - k->ntables]))
-            continue;                                              /* the prefetched ref */
+        if (i >= k->ntables && k->operands[i - k->ntables].implied)
+            continue;                                              /* the prefetched ref, or the chip's own generator */
         if (i >= k->ntables && k->operands[i - k->ntables].scoped) /* the last ones: of a `with` in the body */
             break;
         emit_text(e, i ? ", " : "");
@@ -293,7 +293,7 @@ static void grid_spec(emitter *e)
     bool scratch = first < tp_noperands(k) && !k->operands[first].scoped;
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = first; i < tp_noperands(k) && !k->operands[i].scoped; i++) {
-        if (tp_is_mutable_table(k, &k->operands[i]))
+        if (k->operands[i].implied)
             continue;
         const tp_json *v = declaration(e, i);
         emit_text(e, "                ");

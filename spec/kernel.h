@@ -66,6 +66,9 @@ typedef struct tp_dim {
     tp_loc loc, index_loc, shape_loc;
 } tp_dim;
 
+/* Scratch of bodies with random bits: two words of the seed, and how many draws there were. */
+#define TP_PRNG_STATE "prng_state"
+
 /* An array with its BlockSpec, or a scratch buffer (shape only). */
 typedef struct tp_operand {
     tp_role role;
@@ -81,6 +84,7 @@ typedef struct tp_operand {
     int buffers;           /* pipeline buffers as declared; 2 by default */
     bool discard;          /* an output that nobody reads: scratch by another name */
     bool revisit_any;      /* an output whose windows are restored when the grid returns to them */
+    bool implied;          /* scratch that "scratch" does not list: a mutable table, TP_PRNG_STATE */
     const tp_node *scoped; /* scratch of a `with`, there within it alone: scratch(…) of the body; or NULL */
     int alias;             /* an output: the input with which it shares its array; -1: none */
     tp_expr valid;         /* condition on sizes and element_syms; none: every element is */
@@ -173,14 +177,6 @@ typedef struct tp_kernel {
 static inline uint32_t tp_noperands(const tp_kernel *k)
 {
     return k->ninputs + k->noutputs + k->nscratch;
-}
-/* Scratch that stands for a mutable table: no entry of "scratch" declares it. */
-static inline bool tp_is_mutable_table(const tp_kernel *k, const tp_operand *o)
-{
-    for (uint32_t t = 0; t < k->ntables && o->role == TP_SCRATCH; t++)
-        if (tp_str_eq(k->tables[t].name, o->name))
-            return true;
-    return false;
 }
 static inline bool tp_has_element_dims(const tp_operand *o)
 {

@@ -137,7 +137,10 @@ bool lower_read_flag(tp_lower *l, const tp_node *n);
 void lower_check_note(tp_lower *l, const tp_node *note, tp_vid v);
 
 /* lower_written.c: statements of the language, in place of a word at `at`, which is where messages about them point. */
-void lower_written(tp_lower *l, const tp_json *at, tp_str text);
+void lower_written(tp_lower *l, const tp_node *at, tp_str text);
+void lower_written_at(tp_lower *l, const tp_json *at, tp_str text);
+/* The value of a function without parameters, which is all of the text. */
+tp_vid lower_written_value(tp_lower *l, const tp_node *at, tp_str text);
 /* The name, or one like it that nothing has here. */
 tp_str lower_free_name(const tp_lower *l, tp_str wish);
 
@@ -172,6 +175,10 @@ tp_local *lower_counter(tp_lower *l, const tp_syntax *s, const tp_node **below);
 tp_vid lower_call(tp_lower *l, const tp_node *n);
 tp_vid lower_masked_load(tp_lower *l, const tp_node *n);
 void lower_masked_store(tp_lower *l, const tp_node *n);
+
+/* lower_random.c */
+void lower_seed(tp_lower *l, const tp_node *n);
+tp_vid lower_random_bits(tp_lower *l, const tp_node *n);
 
 /* lower_copy.c */
 /* The call n as a statement that moves data or counts it; false: it is none. */

@@ -89,9 +89,7 @@ static void refuse_call_form(tp_lower *l, const tp_node *n)
 
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
-    static const char *const LATER[] = {"scratch",        "copy_start",     "copy_wait",
-                                        "prng_seed",      "debug_print",    "prng_bits",
-                                        "semaphore_wait", "semaphore_read", "semaphore_signal"};
+    static const char *const LATER[] = {"scratch", "debug_print", "semaphore_read"};
     for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++)
         if (tp_str_is(n->text, LATER[i]))
             lower_fail(l, n, "`tileproof primitives` lists what this build supports",
@@ -150,6 +148,8 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     case TP_CLASS_CONTRACT: return lower_dot_call(l, n);
     case TP_CLASS_CONVERT: return call_bitcast(l, n);
     case TP_CLASS_MEMORY:
+        if (p == TP_P_PRNG_RANDOM_BITS)
+            return lower_random_bits(l, n);
         if (p != TP_P_MASKED_LOAD)
             lower_fail(l, n, "write it as a statement", "`%s` has no value", tp_prim_info(p)->name);
         return lower_masked_load(l, n);

@@ -80,7 +80,7 @@ static void lower_given(tp_lower *l, uint32_t table)
     tp_buf_printf(&b, "%s%*s%.*s[%.*s] = %.*s[%.*s]", indent, 4 * (int)t->rank, "", TP_FMT(t->name), TP_FMT(index),
                   TP_FMT(t->name), TP_FMT(index));
     l->given = true;
-    lower_written(l, t->name_string, tp_buf_view(&b));
+    lower_written_at(l, t->name_string, tp_buf_view(&b));
     l->given = false;
 }
 

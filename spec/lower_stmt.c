@@ -541,6 +541,10 @@ static void lower_effect(tp_lower *l, const tp_syntax *s)
     }
     if (lower_movement(l, s->value))
         return;
+    if (tp_str_is(s->value->text, "prng_seed") && !l->reference) {
+        lower_seed(l, s->value);
+        return;
+    }
     if (!tp_str_is(s->value->text, "check")) {
         if (tp_prim_find(s->value->text) != TP_PRIMS)
             lower_fail(l, s->value, "assign it or store it", "this statement has no effect");

@@ -18,21 +18,27 @@ tp_str lower_free_name(const tp_lower *l, tp_str wish)
     }
 }
 
-static void move_node(tp_node *n, const tp_json *to)
+/* Where the statements are said to be. */
+typedef struct position {
+    const tp_json *source;
+    uint32_t from, to;
+} position;
+
+static void move_node(tp_node *n, const position *to)
 {
-    n->source = to;
-    n->from = 0;
-    n->to = (uint32_t)to->u.string.n;
+    n->source = to->source;
+    n->from = to->from;
+    n->to = to->to;
     for (uint32_t i = 0; i < n->nkids; i++)
         move_node(n->kids[i], to);
 }
 
-static void move_block(const tp_block *b, const tp_json *to)
+static void move_block(const tp_block *b, const position *to)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         tp_syntax *s = b->at[i];
         tp_node *nodes[] = {s->target, s->note, s->value};
-        s->line = to;
+        s->line = to->source;
         s->number = 0;
         for (size_t k = 0; k < 3; k++)
             if (nodes[k])
@@ -42,19 +48,47 @@ static void move_block(const tp_block *b, const tp_json *to)
     }
 }
 
-void lower_written(tp_lower *l, const tp_json *at, tp_str text)
+static tp_block parse(tp_lower *l, const position *at, tp_str text)
 {
     TP_VEC(tp_json *) lines = {0};
     for (size_t from = 0, to; from <= text.n; from = to + 1) {
         const char *end = from < text.n ? memchr(text.p + from, '\n', text.n - from) : NULL;
         to = end ? (size_t)(end - text.p) : text.n;
         tp_json *line = TP_NEW(l->c->arena, tp_json);
-        *line = *at;
+        *line = *at->source;
         line->u.string = (tp_str){text.p + from, to - from};
         tp_push(l->c->arena, lines, line);
     }
-    tp_json all = {.type = TP_J_ARRAY, .loc = at->loc, .u.items = {.at = lines.at, .n = lines.len}};
+    tp_json all = {.type = TP_J_ARRAY, .loc = at->source->loc, .u.items = {.at = lines.at, .n = lines.len}};
     tp_block block = tp_parse_program(l->c, &all);
     move_block(&block, at);
+    return block;
+}
+
+void lower_written_at(tp_lower *l, const tp_json *at, tp_str text)
+{
+    position here = {at, 0, (uint32_t)at->u.string.n};
+    tp_block block = parse(l, &here, text);
     lower_statements(l, &block, l->region);
+}
+
+void lower_written(tp_lower *l, const tp_node *at, tp_str text)
+{
+    const tp_syntax *syntax = l->syntax;
+    position here = {at->source, at->from, at->to};
+    tp_block block = parse(l, &here, text);
+    lower_statements(l, &block, l->region);
+    l->syntax = syntax;
+}
+
+tp_vid lower_written_value(tp_lower *l, const tp_node *at, tp_str text)
+{
+    position here = {at->source, at->from, at->to};
+    tp_block block = parse(l, &here, text);
+    tp_node call = {.kind = TP_N_CALL, .source = at->source, .from = at->from, .to = at->to};
+    uint32_t known = l->functions.len;
+    tp_push(l->c->arena, l->functions, block.at[0]);
+    tp_vids out = lower_expand(l, block.at[0], &call);
+    l->functions.len = known;
+    return out.at[0];
 }

@@ -1,4 +1,5 @@
 /* "inputs", "outputs", "scratch": arrays with their BlockSpecs. */
+#define _GNU_SOURCE
 #include "spec/scope.h"
 
 const char *tp_memory_name(tp_memory m)
@@ -199,24 +200,43 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     read_revisit(r, o, v);
 }
 
-/* What the body sees of a mutable table. */
-static tp_operand scratch_of(tp_reader *r, tp_table *t)
+/* Scratch in SMEM that no entry of "scratch" declares. */
+static tp_operand implied(tp_reader *r, tp_str name, tp_loc loc, tp_dtype dtype, uint32_t rank, tp_expr *shape)
 {
-    tp_dim *dims = TP_NEWN(r->c->arena, tp_dim, t->rank);
-    for (uint32_t d = 0; d < t->rank; d++)
-        dims[d].shape_loc = t->loc;
+    tp_dim *dims = TP_NEWN(r->c->arena, tp_dim, rank);
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d].shape_loc = loc;
     return (tp_operand){.role = TP_SCRATCH,
-                        .name = t->name,
-                        .loc = t->loc,
-                        .dtype = t->dtype,
+                        .name = name,
+                        .loc = loc,
+                        .dtype = dtype,
                         .memory = TP_MEM_SMEM,
-                        .rank = t->rank,
-                        .shape = t->shape,
+                        .rank = rank,
+                        .shape = shape,
                         .dims = dims,
                         .buffers = 2,
                         .alias = -1,
-                        .ref_rank = t->rank,
-                        .ref_shape = t->shape};
+                        .implied = true,
+                        .ref_rank = rank,
+                        .ref_shape = shape};
+}
+
+static void note_random(void *found, const char *kind, tp_str text)
+{
+    *(bool *)found |=
+        strcmp(kind, "name") == 0 && (tp_str_is(text, "prng_seed") || tp_str_is(text, "prng_random_bits"));
+}
+
+/* Does the body ask for random bits? */
+static bool is_random(tp_reader *r)
+{
+    const tp_json *body = tp_json_get(r->k->doc, "kernel");
+    bool found = false;
+    for (uint32_t i = 0; body && body->type == TP_J_ARRAY && i < body->u.items.n && !found; i++)
+        if (body->u.items.at[i]->type == TP_J_STRING &&
+            memmem(body->u.items.at[i]->u.string.p, body->u.items.at[i]->u.string.n, "prng_", 5))
+            tp_each_token(r->c, body->u.items.at[i], note_random, &found);
+    return found;
 }
 
 /* "alias": the output shares its array with an input of equal shape and dtype. */
@@ -355,6 +375,8 @@ void tp_read_operands(tp_reader *r)
     uint32_t listed = counts[2];
     for (uint32_t t = 0; t < r->k->ntables; t++)
         counts[2] += r->k->tables[t].is_mutable;
+    bool random = is_random(r);
+    counts[2] += random;
     total += counts[2] - listed + parts.len;
     if (total > TP_MAX_OPERANDS)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, r->k->doc->loc, NULL, "more than %d operands", TP_MAX_OPERANDS);
@@ -368,7 +390,15 @@ void tp_read_operands(tp_reader *r)
             read_operand(r, &r->k->operands[at], lists[i]->u.items.at[j], (tp_role)i, at);
     for (uint32_t t = 0; t < r->k->ntables; t++)
         if (r->k->tables[t].is_mutable)
-            r->k->operands[at++] = scratch_of(r, &r->k->tables[t]);
+            r->k->operands[at++] = implied(r, r->k->tables[t].name, r->k->tables[t].loc, r->k->tables[t].dtype,
+                                           r->k->tables[t].rank, r->k->tables[t].shape);
+    if (random) {
+        tp_expr *shape = TP_NEWN(r->c->arena, tp_expr, 1);
+        tp_loc loc = tp_json_get(r->k->doc, "kernel")->loc;
+        shape[0] = tp_const(r->k->exprs, 3);
+        tp_scope_add(r->c, &r->names, TP_S(TP_PRNG_STATE), TP_NAME_OPERAND, at, loc);
+        r->k->operands[at++] = implied(r, TP_S(TP_PRNG_STATE), loc, TP_U32, 1, shape);
+    }
     for (uint32_t j = 0; j < parts.len; j++, at++)
         read_scoped(r, &r->k->operands[at], &parts.at[j], at);
     for (uint32_t j = 0; j < counts[1]; j++)

@@ -218,7 +218,7 @@ static void check_phases(void *arg)
     j->report.findings = r.findings;
     j->report.vmem = r.vmem;
     j->report.stats = r.stats;
-    tp_add_assumed_sizes(j->arena, &j->report);
+    tp_add_assumed(j->arena, &j->report);
     if (r.contradiction)
         tp_hold_witnesses_against_runs(j->arena, &j->report);
     bool vacuous = false;

@@ -118,7 +118,7 @@ tp_str tp_tiers_open_text(tp_arena *a, const tp_equiv *e);
 void tp_add_missing_evidence(tp_arena *a, tp_spec_report *r, const bool *required);
 
 /* assumed.c: a finding for each size that an importer inferred: the only ones with the verdict "assumed". */
-void tp_add_assumed_sizes(tp_arena *a, tp_spec_report *r);
+void tp_add_assumed(tp_arena *a, tp_spec_report *r);
 
 /* waivers.c: did this run look for the rule, by code or slug? */
 bool tp_looked_for(const tp_check_settings *s, const tp_spec_report *r, tp_str rule);

@@ -181,7 +181,9 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
         propose_other(a, f, l);
     } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
         f->help = TP_S("write every element of the block before it is copied out, on all paths");
-    } else if (tp_is_mutable_table(a->k, &a->k->operands[l->operand])) {
+    } else if (tp_str_is(a->k->operands[l->operand].name, TP_PRNG_STATE)) {
+        f->help = TP_S("call prng_seed before prng_random_bits; with \"parallel\" axes in each step");
+    } else if (a->k->operands[l->operand].implied) {
         f->help = TP_S("a mutable table holds its contents from the first step on, as long as no parallel coordinate "
                        "changes: drop \"parallel\"");
     } else {

@@ -22,7 +22,7 @@ static void check(tp_analysis *a)
     bool any = false;
     for (uint32_t i = tp_noperands(a->k); i-- > 0;) {
         const tp_operand *o = &a->k->operands[i];
-        if (o->memory != TP_MEM_SMEM || tp_is_mutable_table(a->k, o)) /* that is counted as a table */
+        if (o->memory != TP_MEM_SMEM || o->implied) /* a table, which is counted below, or the state of the chip */
             continue;
         if (!o->scoped)
             total = mk(a, TP_E_ADD, total, mk(a, TP_E_MUL, num(a, tp_pipeline_buffers(a->k, o)), bytes_of(a, o)));

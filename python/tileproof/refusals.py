@@ -15,7 +15,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "semaphore_read": ("semaphore_read", SEMAPHORE), "get_barrier_semaphore": ("get_barrier_semaphore", "kernels of several devices are not modelled"),
     "axis_index": ("lax.axis_index", "kernels of several devices are not modelled; pass the index as a prefetched scalar"),
     "device_id": ("the id of the device", "pass it as a prefetched scalar"),
-    "prng_seed": ("prng_seed", RANDOM), "prng_random_bits": ("prng_random_bits", RANDOM), "random_bits": ("jax.random", RANDOM),
+    "random_bits": ("jax.random", RANDOM),
     "random_seed": ("jax.random", RANDOM), "random_wrap": ("jax.random", RANDOM), "random_unwrap": ("jax.random", RANDOM),
     "random_fold_in": ("jax.random", RANDOM), "prng_split": ("jax.random", RANDOM), "prng_join": ("jax.random", RANDOM),
     "stochastic_round": ("stochastic_round", "cast with `.astype`, or pass the random bits as an input"),

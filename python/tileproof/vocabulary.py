@@ -95,6 +95,8 @@ PRIMITIVES = {
     "copy_wait": ("memory", "dma_wait"),
     "semaphore_signal": ("memory", "semaphore_signal"),
     "semaphore_wait": ("memory", "semaphore_wait"),
+    "prng_seed": ("memory", "prng_seed"),
+    "prng_random_bits": ("memory", "prng_random_bits"),
     "table[...]": ("memory", "get"),
     "program_id": ("source", "program_id"),
     "num_programs": ("source", "num_programs"),

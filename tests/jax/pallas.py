@@ -383,7 +383,7 @@ def body_function(spec, sizes, dtypes):
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
     parameters = ["_" + t["name"] for t in tables] + refs
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
-    names = {**FUNCTIONS, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "scratch": scratch, "run_scoped": run_scoped, "smem": pltpu.SMEM, "vmem": pltpu.VMEM,
+    names = {**FUNCTIONS, "prng_seed": pltpu.prng_seed, "prng_random_bits": pltpu.prng_random_bits, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "scratch": scratch, "run_scoped": run_scoped, "smem": pltpu.SMEM, "vmem": pltpu.VMEM,
              "dma_semaphore": pltpu.SemaphoreType.DMA, "semaphore": pltpu.SemaphoreType.REGULAR, "inf": jnp.inf, "nan": jnp.nan,
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)

@@ -78,6 +78,36 @@ static void look_alikes_of_copies_are_left_in_peace(void **state)
     each(*state, "tests/copies/defects.json", "look_alikes", false);
 }
 
+static size_t entries_of(const char *file, const char *kernel)
+{
+    struct json_object *all = json_object_from_file(file), *entries = member(all, "defects");
+    size_t n = 0;
+    for (size_t i = 0; i < json_object_array_length(entries); i++)
+        n += strcmp(string_of(json_object_array_get_idx(entries, i), "in"), kernel) == 0;
+    json_object_put(all);
+    return n;
+}
+
+static void every_gallery_kernel_has_defects(void **state)
+{
+    place *p = *state;
+    glob_t g;
+    size_t kernels = 0;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        const char *name = strrchr(g.gl_pathv[i], '/') + 1;
+        const char *kernel = tp_printf(p->a, "%.*s", (int)strcspn(name, "."), name).p;
+        if (strstr(g.gl_pathv[i], "/broken/"))
+            continue;
+        size_t n = entries_of("tests/defects.json", kernel) + entries_of("tests/copies/defects.json", kernel);
+        kernels++;
+        if (n < 10)
+            fail_msg("%s: %zu defects are planted", kernel, n);
+    }
+    assert_true(kernels >= 40);
+    globfree(&g);
+}
+
 /* What is past the end has no influence, as 0 times it is 0: no law says so of undefined numbers. */
 static const char PAST[] =
     "{\"tileproof\": 1, \"name\": \"past\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, \"grid\": "
@@ -216,7 +246,8 @@ static void required_evidence(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(planted_defects_are_caught),
+    const struct CMUnitTest tests[] = {IN_PLACE(every_gallery_kernel_has_defects),
+                                       IN_PLACE(planted_defects_are_caught),
                                        IN_PLACE(planted_defects_of_copies_are_caught),
                                        IN_PLACE(mutate_says_who_notices),
                                        IN_PLACE(mutate_counts_what_it_judged),

@@ -264,6 +264,17 @@ class Memory(Writer):
         self.line(f"{ref.name}[{', '.join(at) or '...'}] = {value}")
         self.indent = depth
 
+    def do_prng_seed(self, eqn: Any) -> None:
+        seeds = [self.strong(self.read(v)) for v in eqn.invars]
+        if len(seeds) > 2 or any(s.shape or s.dtype != "int32" for s in seeds):
+            raise Unsupported("prng_seed of more than two int32 scalars", self.place, "mix them into two")
+        self.line(f"prng_seed({', '.join(s.text for s in seeds)})")
+
+    def do_prng_random_bits(self, eqn: Any) -> None:
+        """A statement of its own, also where nobody reads the bits: later ones depend on how many draws there were."""
+        shape = tuple(map(int, eqn.params["shape"]))
+        self.env[eqn.outvars[0]] = self.assign(Value(f"prng_random_bits({list(shape)})", shape, "int32"))
+
     def do_get(self, eqn: Any) -> None:
         value = self.loaded(eqn, 1)
         if self.read(eqn.invars[0]).table:

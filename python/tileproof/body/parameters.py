@@ -29,7 +29,7 @@ READ: dict[str, set[str]] = {
     "semaphore_signal": {"args_tree", "device_id_type"}, "semaphore_wait": {"args_tree"},
     "cond": {"branches", "branches_platforms"}, "scan": {"jaxpr", "length", "num_carry", "num_consts", "reverse"},
     "while": {"body_jaxpr", "body_nconsts", "cond_jaxpr", "cond_nconsts"},
-    "get": {"tree"}, "swap": {"tree"}, "addupdate": {"tree"}, "masked_load": {"args_tree"}, "masked_swap": {"args_tree"},
+    "prng_random_bits": {"shape"}, "get": {"tree"}, "swap": {"tree"}, "addupdate": {"tree"}, "masked_load": {"args_tree"}, "masked_swap": {"args_tree"},
 }
 # Refused by name; printing; primitives that another jaxpr defines, which is read in their place; on a list of its own in fields.py.
 FREE = {"pallas_call", "debug_print", "debug_callback", "threefry2x32", "pvary", "optimization_barrier", "emit_pipeline"}
