@@ -237,17 +237,66 @@ static void dtypes(emitter *e)
             }
 }
 
+/* The state of random bits is the chip's own. */
+static bool is_generator(const tp_operand *o)
+{
+    return o->implied && tp_str_is(o->name, TP_PRNG_STATE);
+}
+
+static void given_ref(emitter *e, const tp_table *t)
+{
+    tp_buf_printf(e->b, "%.*s_given_ref", TP_FMT(t->name));
+}
+
+/* [at0, at1] */
+static void entry_of(emitter *e, const tp_table *t)
+{
+    for (uint32_t d = 0; d < t->rank; d++)
+        tp_buf_printf(e->b, "%sat%u", d ? ", " : "[", d);
+    emit_text(e, "]");
+}
+
+/* interpret=True forgets from step to step what is written to a prefetched ref: a mutable table is scratch, filled in
+ * the first step. */
+static void take_given(emitter *e, const tp_table *t)
+{
+    const tp_kernel *k = e->k;
+    int depth = 2;
+    for (uint32_t i = 0; i < k->naxes; i++) {
+        emit_text(e, i ? " & (" : "\n        @pl.when((");
+        emit_identifier(e, k->axes[i].name);
+        emit_text(e, " == 0)");
+    }
+    if (k->naxes) {
+        emit_text(e, ")\n        def _():\n");
+        depth++;
+    }
+    for (uint32_t d = 0; d < t->rank; d++, depth++)
+        tp_buf_printf(e->b, "%*s@pl.loop(0, %.*s_given_ref.shape[%u])\n%*sdef _(at%u):\n", 4 * depth, "",
+                      TP_FMT(t->name), d, 4 * depth, "", d);
+    tp_buf_printf(e->b, "%*s", 4 * depth, "");
+    emit_ref(e, t->name);
+    entry_of(e, t);
+    emit_text(e, " = ");
+    given_ref(e, t);
+    entry_of(e, t);
+    emit_text(e, "\n");
+}
+
 static void kernel_function(emitter *e)
 {
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
     for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
-        if (i >= k->ntables && k->operands[i - k->ntables].implied)
-            continue;                                              /* the prefetched ref, or the chip's own generator */
+        if (i >= k->ntables && is_generator(&k->operands[i - k->ntables]))
+            continue;
         if (i >= k->ntables && k->operands[i - k->ntables].scoped) /* the last ones: of a `with` in the body */
             break;
         emit_text(e, i ? ", " : "");
-        emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
+        if (i < k->ntables && k->tables[i].is_mutable)
+            given_ref(e, &k->tables[i]);
+        else
+            emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
     }
     emit_text(e, "):\n");
     for (uint32_t i = 0; i < k->naxes; i++) {
@@ -255,6 +304,9 @@ static void kernel_function(emitter *e)
         emit_identifier(e, k->axes[i].name);
         tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
     }
+    for (uint32_t t = 0; t < k->ntables; t++)
+        if (k->tables[t].is_mutable)
+            take_given(e, &k->tables[t]);
     e->indent = 2;
     emit_text(e, k->naxes ? "\n" : "");
     emit_block(e, &k->body->syntax);
@@ -293,9 +345,11 @@ static void grid_spec(emitter *e)
     bool scratch = first < tp_noperands(k) && !k->operands[first].scoped;
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = first; i < tp_noperands(k) && !k->operands[i].scoped; i++) {
-        if (k->operands[i].implied)
+        if (is_generator(&k->operands[i]))
             continue;
-        const tp_json *v = declaration(e, i);
+        const tp_json *v = k->operands[i].implied
+                               ? entry(e, "scalar_prefetch", (uint32_t)tp_table_find(k, k->operands[i].name))
+                               : declaration(e, i);
         emit_text(e, "                ");
         emit_scratch(e, &k->operands[i]);
         emit_text(e, "(");

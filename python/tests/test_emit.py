@@ -66,7 +66,8 @@ def test_semantics(path, tmp_path):
         if spec["x-jax"].get("interpret", {}).get("raises"):
             pytest.skip("interpret=True refuses this one")
         raise e
-    if "interpret" in spec["x-jax"] and not spec["x-jax"]["interpret"].get("agrees"):
+    scratch = any(t.get("mutable") for t in spec.get("scalar_prefetch", []))  # where the record is of prefetched refs, which interpret=True forgets
+    if not scratch and "interpret" in spec["x-jax"] and not spec["x-jax"]["interpret"].get("agrees"):
         pytest.skip("interpret=True disagrees, as recorded")
     for o, g in zip(spec["outputs"], got):
         if o.get("discard"):
