@@ -24,7 +24,9 @@ typedef TP_VEC(tp_vid) tp_vids;
 typedef struct tp_lower tp_lower;
 struct tp_lower {
     tp_ctx *c;
-    tp_vid (*expr)(tp_lower *l, const tp_node *n); /* lower_any() */
+    tp_vid (*expr)(tp_lower *l, const tp_node *n);                                  /* lower_any() */
+    void (*statements)(tp_lower *l, const tp_block *b, tp_region *into);            /* lower_statements() */
+    tp_vids (*expand)(tp_lower *l, const tp_syntax *function, const tp_node *call); /* lower_expand() */
     const tp_kernel *k;
     tp_program *p;
     tp_region *region;            /* where instructions go */

@@ -111,7 +111,13 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
 {
     tp_map promoted = {0};
     for (;;) { /* one more name each time */
-        attempt t = {.l = {.c = c, .expr = lower_any, .k = k, .reference = reference, .promoted = promoted},
+        attempt t = {.l = {.c = c,
+                           .expr = lower_any,
+                           .statements = lower_statements,
+                           .expand = lower_expand,
+                           .k = k,
+                           .reference = reference,
+                           .promoted = promoted},
                      .lines = lines};
         tp_status st = tp_try(c->arena, lower_once, &t);
         if (st == TP_OK)

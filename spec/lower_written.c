@@ -69,7 +69,7 @@ void lower_written_at(tp_lower *l, const tp_json *at, tp_str text)
 {
     position here = {at, 0, (uint32_t)at->u.string.n};
     tp_block block = parse(l, &here, text);
-    lower_statements(l, &block, l->region);
+    l->statements(l, &block, l->region);
 }
 
 void lower_written(tp_lower *l, const tp_node *at, tp_str text)
@@ -77,7 +77,7 @@ void lower_written(tp_lower *l, const tp_node *at, tp_str text)
     const tp_syntax *syntax = l->syntax;
     position here = {at->source, at->from, at->to};
     tp_block block = parse(l, &here, text);
-    lower_statements(l, &block, l->region);
+    l->statements(l, &block, l->region);
     l->syntax = syntax;
 }
 
@@ -88,7 +88,7 @@ tp_vid lower_written_value(tp_lower *l, const tp_node *at, tp_str text)
     tp_node call = {.kind = TP_N_CALL, .source = at->source, .from = at->from, .to = at->to};
     uint32_t known = l->functions.len;
     tp_push(l->c->arena, l->functions, block.at[0]);
-    tp_vids out = lower_expand(l, block.at[0], &call);
+    tp_vids out = l->expand(l, block.at[0], &call);
     l->functions.len = known;
     return out.at[0];
 }
