@@ -36,6 +36,19 @@ static void print_terms(summary *s, const tp_operand *o, term kernel, term refer
     tp_buf_c(b, "\n");
 }
 
+/* The same where one of them wrote its last turn out, as steps of the grid do; which does so now. */
+static bool equal_with_last_turns(summary *s, const premises *p, term *kernel, term *reference)
+{
+    term later = term_with_last_turns(s, *reference), late = term_with_last_turns(s, *kernel);
+    if (later.id != reference->id && terms_equal(s, p, *kernel, later, true))
+        *reference = later;
+    else if (late.id != kernel->id && terms_equal(s, p, late, *reference, true))
+        *kernel = late;
+    else
+        return false;
+    return true;
+}
+
 static void prove_all(void *arg)
 {
     static const premises nothing = {.n = 0};
@@ -77,7 +90,7 @@ static void prove_all(void *arg)
             print_terms(s, o, is, wanted, w->print);
             continue;
         }
-        if (!terms_equal(s, &p, is, wanted, true))
+        if (!terms_equal(s, &p, is, wanted, true) && !equal_with_last_turns(s, &p, &is, &wanted))
             stop_at_difference(s, o, is, wanted);
         record_equal(s, &p, is, wanted, o->name);
     }
@@ -101,10 +114,11 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
 
 /* Once; false: literals that are taken for what they may mean could help. */
 static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                         bool roundings, tp_equality *out)
+                         bool roundings, bool rolled, tp_equality *out, bool *may_roll)
 {
     proving w = {.s = summary_new(a, k, o, out), .reference = reference};
     w.s->roundings = roundings;
+    w.s->rolled = rolled;
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
     tp_analysis_end(w.s->a);
@@ -115,25 +129,44 @@ static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *refe
         out->reason = tp_budget_or(a, out->reason);
     else if (!out->proven && !out->reason.n)
         out->reason = TP_S("an expression is too large");
+    *may_roll = w.s->may_roll;
     return out->proven || !literals_may_be_rounded(w.s);
 }
 
 void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                        tp_equality *out)
 {
-    if (!try_to_prove(a, k, reference, o, false, out))
-        try_to_prove(a, k, reference, o, true, out);
+    bool may_roll;
+    for (int rolled = 0; rolled < 2; rolled++) {
+        if (!try_to_prove(a, k, reference, o, false, rolled, out, &may_roll))
+            try_to_prove(a, k, reference, o, true, rolled, out, &may_roll);
+        if (out->proven || !may_roll)
+            return;
+    }
 }
 
-void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                    tp_buf *b)
+/* false: another try, with loops rolled, could come further. */
+static bool print_terms_of(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                           bool rolled, tp_buf *b)
 {
     tp_equality out;
     proving w = {summary_new(a, k, o, &out), reference, b};
+    w.s->rolled = rolled;
     tp_status st = tp_try(a, prove_all, &w);
     tp_analysis_end(w.s->a);
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
     if (st != TP_OK)
         tp_buf_printf(b, "stopped: %.*s\n", TP_FMT(out.reason));
+    return st == TP_OK || !w.s->may_roll;
+}
+
+void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
+                    tp_buf *b)
+{
+    tp_buf first = {.arena = a}, second = {.arena = a};
+    bool enough = print_terms_of(a, k, reference, o, false, &first);
+    if (!enough)
+        print_terms_of(a, k, reference, o, true, &second);
+    tp_buf_str(b, tp_buf_view(enough ? &first : &second));
 }

@@ -41,6 +41,19 @@ tp_expr scalar_of(evaluation *v, tp_vid value)
 
 static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand);
 
+/* After a number of turns, or in a turn as it began. */
+static term turn_element(evaluation *v, const stored *c, const tp_expr *at)
+{
+    uint32_t rank = v->loops.at[c->loop - 1].rank;
+    tp_expr lane[TP_MAX_RANK];
+    if (rank == TP_MAX_RANK)
+        evaluation_stop(v, "a loop over variables of so many dimensions");
+    for (uint32_t d = 0; d < rank; d++)
+        lane[d] = at[d];
+    lane[rank] = c->turns;
+    return term_element(v->s, T_TURN, c->loop - 1, rank + 1, lane);
+}
+
 /* Contents of a window or of scratch, which along some dimensions are those of lane 0. */
 static term buffer_element(evaluation *v, term_kind kind, uint32_t operand, const tp_expr *at)
 {
@@ -74,6 +87,8 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
     const tp_operand *o = &v->s->k->operands[operand];
     tp_exprs *p = v->s->p;
     bool last = !expand && c == v->final[operand], partial = false;
+    if (c->loop)
+        return last ? buffer_element(v, T_AFTER, operand, at) : turn_element(v, c, at);
     tp_expr inside = c->path, lane[TP_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
@@ -108,9 +123,18 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
     return decided ? new : term_select(v->s, inside, new, stored_element(v, c->older, operand, at, false));
 }
 
+term contents_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at)
+{
+    return stored_element(v, c, operand, at, true);
+}
+
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at)
 {
-    return stored_element(v, v->final[operand], operand, at, true);
+    tp_dtype d = v->s->k->operands[operand].dtype;
+    term t = with_turns(v, contents_element(v, v->final[operand], operand, at));
+    if (!term_holds_constants(v->s, t, d))
+        evaluation_stop(v, tp_printf(v->s->arena, "a constant overflows %s", tp_dtype_info(d)->name).p);
+    return t;
 }
 
 static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -176,19 +200,6 @@ static term joined_turns(evaluation *v, const stored *c, term before, term new)
     with[c->turn] = tp_op2(p, TP_E_SUB, u, one);
     term all = term_select(s, tp_op2(p, TP_E_GE, u, one), term_subst(s, new, with, n), before);
     return term_fold(s, c->by == TP_P_MAXIMUM ? TP_P_MAX : TP_P_MIN, (uint32_t)tp_expr_get(p, u)->value, more, all);
-}
-
-/* After a number of turns, or in a turn as it began. */
-static term turn_element(evaluation *v, const stored *c, const tp_expr *at)
-{
-    uint32_t rank = v->loops.at[c->loop - 1].rank;
-    tp_expr lane[TP_MAX_RANK];
-    if (rank == TP_MAX_RANK)
-        evaluation_stop(v, "a loop over variables of so many dimensions");
-    for (uint32_t d = 0; d < rank; d++)
-        lane[d] = at[d];
-    lane[rank] = c->turns;
-    return term_element(v->s, T_TURN, c->loop - 1, rank + 1, lane);
 }
 
 term variable_element(evaluation *v, const stored *c, const tp_expr *at)

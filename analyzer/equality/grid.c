@@ -141,6 +141,7 @@ void find_uniform(evaluation *v)
             }
         }
         v->elements = (tp_map){0}; /* they were made under other assumptions */
+        forget_turns(v);
     }
     s->out->reason = reason; /* what could not be looked at here need not matter */
     s->out->loc = loc;
@@ -265,36 +266,16 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
 
 /* ---- choices ---- */
 
-/* t is `value` where `holds`, and else the contents before. value: no id where it never is. */
-typedef struct choice {
-    bool ok;
-    tp_expr holds;
-    term value;
-} choice;
+typedef struct chosen_buffer {
+    grid *g;
+    uint32_t operand;
+} chosen_buffer;
 
-static choice match_choice(grid *g, term t, uint32_t operand)
+static bool is_kept(void *ctx, term t)
 {
-    summary *s = g->v->s;
-    tp_exprs *p = s->p;
-    const term_node n = *term_get(s, t);
-    if (is_before(g, t, operand))
-        return (choice){.ok = true, .holds = tp_const(p, 0)};
-    if (!has_before(g, t, operand))
-        return (choice){.ok = true, .holds = tp_const(p, 1), .value = t};
-    if (n.kind == T_APPLY && n.prim == TP_P_CAST && is_before(g, n.arg[0], operand))
-        return (choice){.ok = true, .holds = tp_const(p, 0)};
-    if (n.kind != T_SELECT)
-        return (choice){.ok = false};
-    choice yes = match_choice(g, n.arg[0], operand), no = match_choice(g, n.arg[1], operand);
-    if (!yes.ok || !no.ok)
-        return (choice){.ok = false};
-    tp_expr one = tp_op2(p, TP_E_AND, n.e, yes.holds),
-            other = tp_op2(p, TP_E_AND, condition_normal(s, n.e, true), no.holds);
-    return (choice){.ok = true,
-                    .holds = condition_normal(s, tp_op2(p, TP_E_OR, one, other), false),
-                    .value = !yes.value.id  ? no.value
-                             : !no.value.id ? yes.value
-                                            : term_select(s, n.e, yes.value, no.value)};
+    const chosen_buffer *x = ctx;
+    const term_node *n = term_get(x->g->v->s, t);
+    return is_before(x->g, n->kind == T_APPLY && n->prim == TP_P_CAST ? n->arg[0] : t, x->operand);
 }
 
 /* The law of a choice in every step: what is y(e) after the step e of a run for
@@ -306,8 +287,9 @@ static match match_chosen(grid *g, form *f, term step, uint32_t operand, term ba
     summary *s = g->v->s;
     uint32_t sym[TP_MAX_AXES], n = 0;
     tp_expr extent[TP_MAX_AXES];
-    choice c = match_choice(g, step, operand);
-    if (!c.ok || !c.value.id)
+    chosen_buffer buffer = {g, operand};
+    kept_or_set c = match_choice(s, step, is_kept, T_BEFORE, operand, &buffer);
+    if (!c.value.id || has_before(g, c.value, operand))
         return (match){.ok = false};
     tp_expr in_first = c.holds;
     for (uint32_t a = f->first; a < s->k->naxes; a++, n++) {
@@ -495,7 +477,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
 
 term with_folds(grid *g, term t)
 {
-    return term_replace(g->v->s, t, contents, g);
+    return term_replace(g->v->s, with_turns(g->v, t), contents, g);
 }
 
 static term with_folds_in(void *g, term t)
@@ -571,6 +553,7 @@ static match try_update(grid *g, form *f, uint32_t operand, term update, const p
     for (uint32_t o = 0; o < operands; o++) /* what was begun there is begun again */
         if (g->forms[o].busy && !busy[o])
             g->forms[o] = (form){.busy = false};
+    forget_turns(g->v);
     s->signs.len = signs;
     sum_pool(s)->reducing = reducing;
     s->strict = strict;
@@ -748,6 +731,18 @@ static void hidden_have_values(grid *g)
     s->hidden.len = 0;
 }
 
+/* And the lanes of the window that are elements of the array: the others are not copied out. */
+static premises in_array(summary *s, const tp_operand *o, const tp_expr *lane, const premises *p)
+{
+    premises r = *p;
+    for (uint32_t d = 0, to = 0; d < o->rank; d++)
+        if (o->whole || o->dims[d].kind != TP_DIM_SQUEEZED) {
+            tp_expr element = tp_op2(s->p, TP_E_ADD, tp_window_start(s->a, o, d), lane[to++]);
+            r = premises_with(s, &r, tp_op2(s->p, TP_E_LT, element, o->shape[d]));
+        }
+    return r;
+}
+
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
 {
     summary *s = v->s;
@@ -773,8 +768,10 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     term t = term_decide(s, grid_substitute(&g, element_after(v, operand, own), &last), &ends);
-    if (has_before(&g, t, operand))
-        t = decide_parts(s, t, &ends, 0);
+    if (has_before(&g, t, operand)) {
+        premises inside = in_array(s, o, own, &ends);
+        t = decide_parts(s, t, &inside, 0);
+    }
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
         const form *f = form_of(&g, operand);
         if (f->first != g.run || f->keyed != (g.key.id != 0))

@@ -48,6 +48,7 @@ typedef struct term_node {
     bool of_data;      /* something in it comes of data */
     bool plain;        /* it surely has a value, casts being the identity; what is not plain may have one, too */
     bool narrowed;     /* there is a cast in it */
+    bool holds;        /* seen to hold its constants in float32 */
     uint32_t depth;    /* of terms in it */
 } term_node;
 
@@ -80,6 +81,8 @@ typedef struct summary {
     bool *positive;          /* by operand: what a step leaves there is above 0 */
     TP_VEC(double) literals; /* sizes of those of both programs */
     bool float64;            /* the body computes with it */
+    bool rolled;             /* loops of the body with stores are recurrences, however few their turns are */
+    bool may_roll;           /* it would make a difference */
     bool roundings;          /* literals may be roundings of what is meant */
     bool narrow_casts;       /* under a decision: casts are kept */
     bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
@@ -144,6 +147,8 @@ bool term_speaks_of(summary *s, term t, uint32_t sym);
 /* Replace the elements of one operand: by(lane indices). */
 typedef term (*term_replacer)(summary *s, const term_node *n, void *ctx);
 term term_replace(summary *s, term t, term_replacer by, void *ctx);
+/* Of recurrences that surely have a turn the last one is written out. */
+term term_with_last_turns(summary *s, term t);
 /* Every `from` in t replaced. */
 term term_exchange(summary *s, term t, term from, term to);
 void term_print(summary *s, tp_buf *b, term t);
@@ -252,13 +257,15 @@ typedef struct stored {
     uint32_t loop;         /* + 1, numbered by evaluation.loops: what the loop makes of the variable in `turns` turns */
 } stored;
 
-/* A variable that each turn of a loop makes of what it was. */
+/* A variable, or a buffer of the body, that each turn of a loop makes of what it was. */
 typedef struct loop_variable {
     const stored *before, *after; /* the loop; a turn */
-    uint32_t turn, rank;          /* the symbol of the turn */
-    tp_expr lane[TP_MAX_RANK];    /* symbols, or no ids: not looked at yet */
+    bool buffer;
+    uint32_t operand, turn, rank; /* of a buffer; the symbol of the turn */
+    tp_expr lane[TP_MAX_RANK];    /* symbols, or 0 where there is one lane */
     bool busy, recurs;            /* else a turn sets it */
-    term body, init;              /* at those lanes */
+    tp_expr only, written;        /* only.id: this turn alone sets the lane, where `written` */
+    term body, init;              /* at those lanes; no body: not looked at yet */
 } loop_variable;
 
 typedef bool along_dims[TP_MAX_RANK];
@@ -288,12 +295,31 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at);
 tp_expr in_update(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *lane);
 /* Find the dimensions along which scratch holds the same everywhere. */
 void find_uniform(evaluation *v);
-/* Recurrences in the place of what loops make of their variables, or the summary stops. */
+/* Recurrences in the place of what loops make of their variables and buffers, or the summary stops. */
 term with_turns(evaluation *v, term t);
+/* Nothing is known of loops any more: it was found under other assumptions. */
+void forget_turns(evaluation *v);
+/* Lane `at` of what is stored in an operand, `c` being the newest store; NULL: as the step found it. */
+term contents_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at);
 /* Element `at` of a variable. */
 term variable_element(evaluation *v, const stored *c, const tp_expr *at);
 /* Lane `at` of an operand after the step. */
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
+
+/* turns.c: the same as a SCAN of these, by the laws of nested and of consecutive recurrences; no id: none applies. */
+term scan_by_law(summary *s, uint32_t sym, tp_expr extent, term body, term init);
+
+/* ---- choice.c ---- */
+
+/* A term is `value` where `holds`, and else what is kept. value: no id where it never is; it may speak of what is kept,
+ * too. */
+typedef struct kept_or_set {
+    tp_expr holds;
+    term value;
+} kept_or_set;
+/* What is kept is_kept(), an element of that kind and operand. */
+kept_or_set match_choice(summary *s, term t, bool (*is_kept)(void *ctx, term t), term_kind kind, uint32_t operand,
+                         void *ctx);
 
 /* ---- memory.c ---- */
 

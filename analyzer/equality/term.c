@@ -127,6 +127,19 @@ static void describe(summary *s, term_node *n)
     n->plain = all && surely_has_value(s, n);
 }
 
+/* Of the kernel, with what buffers and turns hold put in; whoever made the term before. */
+static term must_hold(summary *s, term t)
+{
+    term_node *n = &s->terms.at[t.id - 1];
+    bool recurs = n->kind == T_FOLD && n->prim == TP_P_SCAN;
+    if (!s->of_kernel || n->holds || !(recurs || (n->kind == T_APPLY && !s->float64)))
+        return t;
+    if (!term_holds_constants(s, t, s->float64 ? TP_F64 : TP_F32))
+        summary_stop(s, s->float64 ? TP_S("a constant overflows float64") : TP_S("a constant overflows float32"));
+    s->terms.at[t.id - 1].holds = true;
+    return t;
+}
+
 /* Equal contents have equal handles. */
 bool term_holds(const summary *s, const term_node *n)
 {
@@ -165,7 +178,7 @@ static term intern(summary *s, const term_node *n)
     tp_str text = tp_buf_view(&b);
     uint32_t id = tp_map_get(&s->ids, text);
     if (id)
-        return (term){id};
+        return must_hold(s, (term){id});
     if (s->terms.len >= MAX_TERMS)
         summary_stop(s, TP_S("the terms grow too large"));
     tp_push(s->arena, s->terms, *n);
@@ -174,10 +187,7 @@ static term intern(summary *s, const term_node *n)
     term t = {s->terms.len};
     if (term_get(s, t)->depth > MAX_DEPTH)
         summary_stop(s, TP_S("the terms are nested too deep"));
-    if (s->of_kernel && n->kind == T_APPLY && !s->float64 &&
-        !term_holds_constants(s, t, TP_F32)) /* with what buffers hold, too */
-        summary_stop(s, TP_S("a constant overflows float32"));
-    return t;
+    return must_hold(s, t);
 }
 
 /* ---- conditions ---- */
@@ -529,6 +539,9 @@ term term_scan(summary *s, uint32_t sym, tp_expr extent, term body, term init)
     for (int i = 0; i < 2; i++)
         if (term_get(s, i ? body : init)->infinite || term_get(s, i ? body : init)->endless)
             return term_real(s, (double)NAN);
+    term simpler = scan_by_law(s, sym, n, body, init);
+    if (simpler.id)
+        return simpler;
     return intern(s, &(term_node){.kind = T_FOLD, .prim = TP_P_SCAN, .sym = sym, .e = n, .arg = {body, init}});
 }
 
@@ -542,16 +555,12 @@ static int64_t constant_part(summary *s, tp_expr e)
     return 0;
 }
 
-term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, term init)
+/* The same where there is a turn: the last one is written out. */
+static term scan_of_some(summary *s, uint32_t sym, tp_expr extent, term body, term init)
 {
-    enum { MOST = 16 };
-    static const premises nothing = {.n = 0};
     tp_exprs *p = s->p;
-    tp_expr before = tp_expr_normal(p, tp_op2(p, TP_E_SUB, extent, tp_const(p, 1))), zero = tp_const(p, 0);
-    int64_t more = constant_part(s, extent);
-    if (more < 1 || more > MOST || !summary_proves(s, &nothing, tp_op2(p, TP_E_GE, before, zero)))
-        return term_scan(s, sym, extent, body, init);
-    tp_expr fresh = summary_index(s, "n", before);
+    tp_expr before = tp_expr_normal(p, tp_op2(p, TP_E_SUB, extent, tp_const(p, 1))),
+            fresh = summary_index(s, "n", before);
     uint32_t n = tp_sym_count(p);
     tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
     with[sym] = fresh;
@@ -559,6 +568,24 @@ term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, ter
         term_scan_unfolded(s, (uint32_t)tp_expr_get(p, fresh)->value, before, term_subst(s, body, with, n), init);
     with[sym] = before;
     return term_exchange(s, term_subst(s, body, with, n), term_held(s, before), held);
+}
+
+term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, term init)
+{
+    enum { MOST = 16 };
+    static const premises nothing = {.n = 0};
+    int64_t more = constant_part(s, extent), all;
+    bool written = tp_expr_is_const(s->p, extent, &all) ? all == 1 : more >= 1 && more <= MOST;
+    return written && summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, extent, tp_const(s->p, 1)))
+               ? scan_of_some(s, sym, extent, body, init)
+               : term_scan(s, sym, extent, body, init);
+}
+
+static term scan_with_last_turn(summary *s, uint32_t sym, tp_expr extent, term body, term init)
+{
+    static const premises nothing = {.n = 0};
+    bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, extent, tp_const(s->p, 1)));
+    return (some ? scan_of_some : term_scan)(s, sym, extent, body, init);
 }
 
 /* ---- replacing ---- */
@@ -571,6 +598,7 @@ typedef struct rewriting {
     const premises *premises;
     void *ctx;
     term *done; /* per term */
+    bool last_turns;
 } rewriting;
 
 static tp_expr index_of(rewriting *r, tp_expr e)
@@ -615,9 +643,10 @@ static term rewrite(rewriting *r, term t)
         }
         case T_SELECT: out = term_select(s, index_of(r, n.e), arg[0], arg[1]); break;
         case T_FOLD:
-            out = n.prim == TP_P_SCAN ? term_scan(s, n.sym, index_of(r, n.e), arg[0], arg[1])
-                  : arg[1].id         ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
-                                      : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
+            out = n.prim == TP_P_SCAN && r->last_turns ? scan_with_last_turn(s, n.sym, n.e, arg[0], arg[1])
+                  : n.prim == TP_P_SCAN                ? term_scan(s, n.sym, index_of(r, n.e), arg[0], arg[1])
+                  : arg[1].id                          ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
+                                                       : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
             break;
         }
     }
@@ -642,6 +671,11 @@ term term_subst(summary *s, term t, const tp_expr *with, uint32_t n)
 term term_decide(summary *s, term t, const premises *p)
 {
     return rewrite_all(s, t, (rewriting){.premises = p});
+}
+
+term term_with_last_turns(summary *s, term t)
+{
+    return rewrite_all(s, t, (rewriting){.last_turns = true});
 }
 
 term term_replace(summary *s, term t, term_replacer by, void *ctx)

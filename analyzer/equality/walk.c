@@ -90,39 +90,54 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path);
 
 /* ---- loops of any number of turns ---- */
 
-/* Does it only compute and assign? */
-static bool is_straight(const tp_region *r)
+/* Does it only compute, assign and store? *stores: there is a store. */
+static bool is_straight(const tp_region *r, bool *stores)
 {
-    for (uint32_t n = 0; n < r->len; n++)
-        if (r->at[n].kind != TP_COMPUTE && r->at[n].kind != TP_ASSIGN)
+    for (uint32_t n = 0; n < r->len; n++) {
+        if (r->at[n].kind != TP_COMPUTE && r->at[n].kind != TP_ASSIGN && r->at[n].kind != TP_PUT)
             return false;
+        *stores |= r->at[n].kind == TP_PUT;
+    }
     return true;
 }
 
-/* The variables that it assigns are what the turns before made of them; those of a body, and those without a value,
- * lose what they held. */
+/* What is stored there is what the turns before made of it. */
+static void begin_recurrence(evaluation *v, const stored **place, loop_variable loop, tp_expr counter)
+{
+    stored *began = TP_NEW(v->s->arena, stored);
+    loop.before = *place;
+    loop.turn = (uint32_t)tp_expr_get(v->s->p, counter)->value;
+    tp_push(v->s->arena, v->loops, loop);
+    *began = (stored){.path = tp_const(v->s->p, 1), .loop = v->loops.len, .turns = counter};
+    *place = began;
+}
+
+/* The variables that it assigns and the buffers that it stores to are what the turns before made of them; variables
+ * without a value, and those that are no floats, lose what they held. */
 static void begin_turn(evaluation *v, const tp_region *r, tp_expr counter)
 {
     uint32_t first = v->loops.len;
     for (uint32_t n = 0; n < r->len; n++) {
-        if (r->at[n].kind != TP_ASSIGN)
-            continue;
-        const stored **slot = &v->slots[r->at[n].var];
-        const tp_value *x = &v->values.at[r->at[n].var];
-        if (v->body || !*slot || !tp_is_float(x->dtype)) {
-            *slot = NULL;
-        } else if ((*slot)->loop <= first) {
-            loop_variable loop = {
-                .before = *slot, .rank = x->rank, .turn = (uint32_t)tp_expr_get(v->s->p, counter)->value};
-            stored *began = TP_NEW(v->s->arena, stored);
-            tp_push(v->s->arena, v->loops, loop);
-            *began = (stored){.path = tp_const(v->s->p, 1), .loop = v->loops.len, .turns = counter};
-            *slot = began;
+        if (r->at[n].kind == TP_ASSIGN) {
+            const stored **slot = &v->slots[r->at[n].var];
+            const tp_value *x = &v->values.at[r->at[n].var];
+            if (!*slot || !tp_is_float(x->dtype))
+                *slot = NULL;
+            else if ((*slot)->loop <= first)
+                begin_recurrence(v, slot, (loop_variable){.rank = x->rank}, counter);
+        } else if (r->at[n].kind == TP_PUT) {
+            uint32_t operand = r->at[n].access->operand;
+            const stored **ref = &v->refs[operand];
+            if (!*ref || (*ref)->loop <= first)
+                begin_recurrence(
+                    v, ref,
+                    (loop_variable){.buffer = true, .operand = operand, .rank = v->s->k->operands[operand].ref_rank},
+                    counter);
         }
     }
 }
 
-/* What all turns make of the variable that a turn leaves as `after`; NULL: it is not followed. */
+/* What all turns make of the variable or buffer that a turn leaves as `after`; NULL: it is not followed. */
 static const stored *recur(evaluation *v, const stored *began, const stored *after, tp_expr turns)
 {
     if (!began || !began->loop)
@@ -221,7 +236,8 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
     const stored **before = TP_NEWN(s->arena, const stored *, values + 1);
     if (values)
         memcpy(before, v->slots, values * sizeof *before);
-    if (statement->by != 1 || !is_straight(&statement->body))
+    bool stores = false;
+    if (statement->by != 1 || !is_straight(&statement->body, &stores))
         evaluation_stop(v, "a loop whose turns depend on sizes");
     bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
     if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
@@ -236,6 +252,10 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
     const stored **began = TP_NEWN(s->arena, const stored *, values + 1);
     if (values)
         memcpy(began, v->slots, values * sizeof *began);
+    uint32_t operands = tp_noperands(s->k);
+    const stored **buffer_began = TP_NEWN(s->arena, const stored *, operands + 1);
+    if (operands)
+        memcpy(buffer_began, v->refs, operands * sizeof *buffer_began);
     walk(v, &body, path);
     for (uint32_t n = 0; n < body.len; n++)
         if (body.at[n].kind == TP_ASSIGN) {
@@ -248,6 +268,10 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
             const stored *all = recur(v, began[variable], now, turns);
             if (!v->slots[variable])
                 v->slots[variable] = all;
+        } else if (body.at[n].kind == TP_PUT) {
+            const stored **ref = &v->refs[body.at[n].access->operand];
+            if (!(*ref)->turns.id)
+                *ref = recur(v, buffer_began[body.at[n].access->operand], *ref, turns);
         }
 }
 
@@ -256,11 +280,14 @@ static void unroll(evaluation *v, const tp_statement *statement, tp_expr path)
     tp_exprs *p = v->s->p;
     int64_t lo, hi;
     tp_expr from = scalar_of(v, as_it_is_now(v, statement->lo)), to = scalar_of(v, as_it_is_now(v, statement->hi));
-    if (!tp_expr_is_const(p, from, &lo) || !tp_expr_is_const(p, to, &hi)) {
+    int64_t turns;
+    bool known = tp_expr_is_const(p, from, &lo) && tp_expr_is_const(p, to, &hi), stores = false,
+         rolls = known && v->body && statement->by == 1 && is_straight(&statement->body, &stores) && stores;
+    v->s->may_roll |= rolls;
+    if (!known || (rolls && v->s->rolled)) {
         fold_turns(v, statement, path, from, to);
         return;
     }
-    int64_t turns;
     if (!tp_turns(lo, hi, statement->by, &turns) || turns > MAX_TURNS)
         evaluation_stop(v, "a loop of too many turns");
     for (int64_t k = 0; k < turns; k++) {
