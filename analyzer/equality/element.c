@@ -400,6 +400,10 @@ tp_expr in_update(evaluation *v, const tp_inst *i, const tp_expr *at, tp_expr *l
         lane[d] = tp_op2(p, TP_E_SUB, at[d], start);
         inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_GE, start, zero));
         inside = tp_op2(p, TP_E_AND, inside, tp_op2(p, TP_E_LE, plus(v, start, y->dims[d]), x->dims[d]));
+        if (is_one(v, y->dims[d])) {
+            covers = tp_op2(p, TP_E_AND, covers, tp_op2(p, TP_E_EQ, lane[d], zero));
+            continue;
+        }
         covers = tp_op2(p, TP_E_AND, covers, tp_op2(p, TP_E_GE, lane[d], zero));
         covers = tp_op2(p, TP_E_AND, covers, tp_op2(p, TP_E_LT, lane[d], y->dims[d]));
     }

@@ -773,6 +773,9 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         t = decide_parts(s, t, &inside, 0);
     }
     if (has_before(&g, t, operand)) { /* it is its own accumulator */
+        if (w.keeps)
+            summary_stop(s,
+                         tp_printf(s->arena, "a step adds to a block of `%.*s` that it does not set", TP_FMT(o->name)));
         const form *f = form_of(&g, operand);
         if (f->first != g.run || f->keyed != (g.key.id != 0))
             summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on its block", TP_FMT(o->name)));
@@ -789,6 +792,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     for (uint32_t d = 0; d < o->ref_rank; d++)
         replace_symbol(&g, &here, own[d], w.lane[d]);
     t = grid_substitute(&g, t, &here);
+    if (w.keeps)
+        return written_or_kept(s, o, &w, at, t);
     if (w.key.id && term_speaks_of(s, t, (uint32_t)tp_expr_get(s->p, w.step[g.run])->value))
         summary_stop(s, tp_printf(s->arena, "the value of a block of `%.*s` depends on which step on it is the last",
                                   TP_FMT(o->name)));

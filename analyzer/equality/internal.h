@@ -332,11 +332,15 @@ typedef struct writer {
     tp_expr
         key; /* no id, or: blocks are told by this, which axis `run` alone moves; the steps of one follow each other */
     tp_expr block; /* the key of the block */
+    bool keeps;    /* no step may have that key, and at most one has: else the element is what its alias held */
 } writer;
 /* Stops where that is not seen. */
 writer writer_of(summary *s, const tp_operand *o, const tp_expr *at);
 /* It is there, for every element (of indices of summary_index()), or the summary stops. */
-void writer_exists(summary *s, const tp_operand *o, const writer *w);
+void writer_exists(summary *s, const tp_operand *o, writer *w);
+/* Element `at` of an output after a grid of which at most one step writes it: `written` by step w->step of the axis
+ * w->run, and else what was there before. */
+term written_or_kept(summary *s, const tp_operand *o, const writer *w, const tp_expr *at, term written);
 /* Of all points of these symbols at which both premises and condition hold
  * there is at most one? Of two, p and q, it is proven of one symbol after the
  * other that q's is not above p's, those before being the same. */

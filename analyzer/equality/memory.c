@@ -123,6 +123,15 @@ static bool key_exists(summary *s, const writer *w)
     return false;
 }
 
+/* Has every step of the last axis a key of its own? */
+static bool keys_differ(summary *s, const writer *w)
+{
+    static const premises nothing = {.n = 0};
+    tp_expr any = summary_index(s, "key", tp_const(s->p, (int64_t)1 << 60));
+    return w->run + 1 == s->k->naxes && at_most_one_point(s, &nothing, tp_op2(s->p, TP_E_EQ, w->key, any),
+                                                          &s->k->axes[w->run].sym, &s->k->axes[w->run].steps, 1);
+}
+
 /* A step of each key is there, and no other key comes between two of one: keys ascend. */
 static void key_is_sorted(summary *s, const tp_operand *o, const writer *w)
 {
@@ -136,7 +145,7 @@ static void key_is_sorted(summary *s, const tp_operand *o, const writer *w)
         summary_stop(s, tp_printf(s->arena, "no table names a step for each block of `%.*s`", TP_FMT(o->name)));
 }
 
-void writer_exists(summary *s, const tp_operand *o, const writer *w)
+void writer_exists(summary *s, const tp_operand *o, writer *w)
 {
     for (uint32_t a = w->run; a < s->k->naxes; a++)
         if (!summary_proves_of_sizes(s, tp_op2(s->p, TP_E_GE, s->k->axes[a].steps, tp_const(s->p, 1))))
@@ -149,8 +158,54 @@ void writer_exists(summary *s, const tp_operand *o, const writer *w)
             !summary_proves_of_sizes(s, tp_op2(s->p, TP_E_LE, s->k->axes[a].steps, tp_const(s->p, 1))))
             summary_stop(s, tp_printf(s->arena, "steps of the parallel axis `%.*s` share blocks of `%.*s`",
                                       TP_FMT(s->k->axes[a].name), TP_FMT(o->name)));
-    if (w->key.id)
+    w->keeps = w->key.id && o->alias >= 0 && !key_exists(s, w) && keys_differ(s, w);
+    if (w->key.id && !w->keeps)
         key_is_sorted(s, o, w);
+}
+
+/* ---- elements that no step may write ---- */
+
+typedef struct old_element {
+    uint32_t operand;
+    const tp_expr *at;
+    const premises *written;
+    term is;
+} old_element;
+
+/* The element itself, where the step that writes it reads it by another index. */
+static term put_old(summary *s, const term_node *n, void *ctx)
+{
+    const old_element *x = ctx;
+    bool same = n->kind == T_READ && n->operand == x->operand;
+    for (uint32_t d = 0; d < n->rank && same; d++)
+        same = summary_proves(s, x->written, tp_op2(s->p, TP_E_EQ, n->at[d], x->at[d]));
+    return same ? x->is : (term){0};
+}
+
+static term less_old(summary *s, term t, term old)
+{
+    const term_node n = *term_get(s, t);
+    return t.id == old.id       ? term_real(s, 0)
+           : n.kind == T_SELECT ? term_select(s, n.e, less_old(s, n.arg[0], old), less_old(s, n.arg[1], old))
+                                : term_apply(s, TP_P_SUB, t, old, (term){0}, 0);
+}
+
+/* The law: what is y(b) where step b has the key, for at most one b, and else x
+ * is x + sum over b of [b has the key] (y(b) - x). */
+term written_or_kept(summary *s, const tp_operand *o, const writer *w, const tp_expr *at, term written)
+{
+    tp_exprs *p = s->p;
+    tp_expr steps = s->k->axes[w->run].steps, counter = summary_index(s, "b", steps);
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    with[tp_expr_get(p, w->step[w->run])->value] = counter;
+    premises here = {.at = {tp_op2(p, TP_E_EQ, at_step_of(s, w->key, w->run, counter), w->block)}, .n = 1};
+    term old = term_element(s, T_READ, (uint32_t)o->alias, o->rank, at);
+    old_element x = {(uint32_t)o->alias, at, &here, old};
+    term each = less_old(s, term_replace(s, term_subst(s, written, with, n), put_old, &x), old),
+         sum = term_fold(s, TP_P_SUM, (uint32_t)tp_expr_get(p, counter)->value, steps,
+                         term_select(s, here.at[0], each, term_real(s, 0)));
+    return term_apply(s, TP_P_ADD, old, sum, (term){0}, 0);
 }
 
 /* ---- old data ---- */
@@ -176,6 +231,12 @@ static tp_expr is_old(summary *s, const tp_operand *x, const tp_operand *o, cons
 {
     tp_exprs *p = s->p;
     writer w = writer_of(s, o, at);
+    if (w.key.id && keys_differ(s, &w)) { /* this step writes it, and no other one does */
+        tp_expr here = tp_op2(p, TP_E_EQ, w.key, w.block);
+        for (uint32_t a = 0; a < w.run; a++)
+            here = tp_op2(p, TP_E_AND, here, tp_op2(p, TP_E_EQ, axis_sym(s, a), w.step[a]));
+        return here;
+    }
     if (w.key.id)
         summary_stop(s, tp_printf(s->arena, "`%.*s` shares its array with `%.*s`, whose blocks are selected by a table",
                                   TP_FMT(x->name), TP_FMT(o->name)));
