@@ -107,6 +107,7 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     *s = (summary){
         .arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out, .laws = &sum_laws};
     s->o = &own->prover;
+    s->scan_law = scan_by_law;
     s->positive = TP_NEWN(arena, bool, tp_noperands(k));
     *out = (tp_equality){.grade = TP_GRADE_CERT};
     return s;

@@ -128,15 +128,6 @@ term contents_element(evaluation *v, const stored *c, uint32_t operand, const tp
     return stored_element(v, c, operand, at, true);
 }
 
-term element_after(evaluation *v, uint32_t operand, const tp_expr *at)
-{
-    tp_dtype d = v->s->k->operands[operand].dtype;
-    term t = with_turns(v, contents_element(v, v->final[operand], operand, at));
-    if (!term_holds_constants(v->s, t, d))
-        evaluation_stop(v, tp_printf(v->s->arena, "a constant overflows %s", tp_dtype_info(d)->name).p);
-    return t;
-}
-
 static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_operand *o = &v->s->k->operands[i->access->operand];

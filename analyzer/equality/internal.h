@@ -66,7 +66,8 @@ typedef struct known_above {
     bool strict;
 } known_above;
 
-typedef struct summary {
+typedef struct summary summary;
+struct summary {
     tp_arena *arena;
     tp_analysis *a;
     const tp_kernel *k;
@@ -96,9 +97,10 @@ typedef struct summary {
     TP_VEC(known_above) signs;   /* of the case that is looked at */
     struct sums *sums;           /* sum.c */
     const struct sum_laws *laws; /* that arithmetic asks */
-    struct record *record;       /* record.c */
-    const tp_prover_options *o;  /* where certificates go */
-} summary;
+    term (*scan_law)(struct summary *s, uint32_t sym, tp_expr extent, term body, term init); /* that term_scan() asks */
+    struct record *record;                                                                   /* record.c */
+    const tp_prover_options *o;                                                              /* where certificates go */
+};
 
 /* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
 summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out);

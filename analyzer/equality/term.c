@@ -539,7 +539,7 @@ term term_scan(summary *s, uint32_t sym, tp_expr extent, term body, term init)
     for (int i = 0; i < 2; i++)
         if (term_get(s, i ? body : init)->infinite || term_get(s, i ? body : init)->endless)
             return term_real(s, (double)NAN);
-    term simpler = scan_by_law(s, sym, n, body, init);
+    term simpler = s->scan_law(s, sym, n, body, init);
     if (simpler.id)
         return simpler;
     return intern(s, &(term_node){.kind = T_FOLD, .prim = TP_P_SCAN, .sym = sym, .e = n, .arg = {body, init}});

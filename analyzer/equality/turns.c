@@ -192,6 +192,15 @@ term with_turns(evaluation *v, term t)
     return v->loops.len && term_mentions(v->s, t, T_TURN, UINT32_MAX) ? term_replace(v->s, t, turn_of, v) : t;
 }
 
+term element_after(evaluation *v, uint32_t operand, const tp_expr *at)
+{
+    tp_dtype d = v->s->k->operands[operand].dtype;
+    term t = with_turns(v, contents_element(v, v->final[operand], operand, at));
+    if (!term_holds_constants(v->s, t, d))
+        evaluation_stop(v, tp_printf(v->s->arena, "a constant overflows %s", tp_dtype_info(d)->name).p);
+    return t;
+}
+
 void forget_turns(evaluation *v)
 {
     for (uint32_t i = 0; i < v->loops.len; i++) {
