@@ -264,8 +264,6 @@ static match match_extreme(grid *g, term t, uint32_t operand, tp_prim prim, doub
     return (match){.ok = false};
 }
 
-/* ---- choices ---- */
-
 typedef struct chosen_buffer {
     grid *g;
     uint32_t operand;
