@@ -63,7 +63,7 @@ static void block_spec(emitter *e, uint32_t operand)
         emit_text(e, blocks->u.items.n == 1 ? ",), lambda " : "), lambda ");
         for (uint32_t i = 0; i < e->k->naxes; i++)
             emit_item(e, i, e->k->axes[i].name);
-        for (uint32_t i = 0; i < e->k->nprefetched; i++) {
+        for (uint32_t i = 0; i < e->k->ntables; i++) {
             emit_text(e, i || e->k->naxes ? ", " : "");
             emit_ref(e, e->k->tables[i].name);
         }
@@ -108,7 +108,7 @@ static bool size_from_shapes(emitter *e, const tp_size *s)
     bool found = false;
     for (uint32_t i = 0; i < k->ninputs && !found; i++)
         found = shape_line(e, s, k->operands[i].name, k->operands[i].shape, k->operands[i].rank);
-    for (uint32_t i = 0; i < k->nprefetched && !found; i++)
+    for (uint32_t i = 0; i < k->ntables && !found; i++)
         found = shape_line(e, s, k->tables[i].name, k->tables[i].shape, k->tables[i].rank);
     return found;
 }
@@ -187,7 +187,7 @@ static void function_name(emitter *e)
 static void arguments(emitter *e)
 {
     bool any = false;
-    for (uint32_t i = 0; i < e->k->nprefetched; i++, any = true)
+    for (uint32_t i = 0; i < e->k->ntables; i++, any = true)
         emit_item(e, any, e->k->tables[i].name);
     for (uint32_t i = 0; i < e->k->ninputs; i++, any = true)
         emit_item(e, any, e->k->operands[i].name);
@@ -201,7 +201,7 @@ static void signature(emitter *e)
     function_name(e);
     emit_text(e, "(");
     arguments(e);
-    emit_text(e, k->nprefetched + k->ninputs ? ", *" : "*");
+    emit_text(e, k->ntables + k->ninputs ? ", *" : "*");
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         e->b = &nothing;
@@ -287,16 +287,16 @@ static void kernel_function(emitter *e)
 {
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
-    for (uint32_t i = 0; i < k->nprefetched + tp_noperands(k); i++) {
-        if (i >= k->nprefetched && is_generator(&k->operands[i - k->nprefetched]))
+    for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
+        if (i >= k->ntables && is_generator(&k->operands[i - k->ntables]))
             continue;
-        if (i >= k->nprefetched && k->operands[i - k->nprefetched].scoped) /* the last ones: of a `with` in the body */
+        if (i >= k->ntables && k->operands[i - k->ntables].scoped) /* the last ones: of a `with` in the body */
             break;
         emit_text(e, i ? ", " : "");
-        if (i < k->nprefetched && k->tables[i].is_mutable)
+        if (i < k->ntables && k->tables[i].is_mutable)
             given_ref(e, &k->tables[i]);
         else
-            emit_ref(e, i < k->nprefetched ? k->tables[i].name : k->operands[i - k->nprefetched].name);
+            emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
     }
     emit_text(e, "):\n");
     for (uint32_t i = 0; i < k->naxes; i++) {
@@ -304,7 +304,7 @@ static void kernel_function(emitter *e)
         emit_identifier(e, k->axes[i].name);
         tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
     }
-    for (uint32_t t = 0; t < k->nprefetched; t++)
+    for (uint32_t t = 0; t < k->ntables; t++)
         if (k->tables[t].is_mutable)
             take_given(e, &k->tables[t]);
     e->indent = 2;
@@ -331,7 +331,7 @@ static void grid_spec(emitter *e)
     tp_buf_printf(
         e->b,
         "        grid_spec=pltpu.PrefetchScalarGridSpec(\n            num_scalar_prefetch=%u,\n            grid=(",
-        k->nprefetched);
+        k->ntables);
     e->outside = true;
     for (uint32_t i = 0; i < k->naxes; i++) {
         emit_expression(e, tp_json_get(axes->u.items.at[i], "steps"));
@@ -405,7 +405,7 @@ static void pallas_call(emitter *e)
         emit_text(e, "        input_output_aliases={");
         for (uint32_t i = k->ninputs, any = 0; i < k->ninputs + k->noutputs; i++)
             if (k->operands[i].alias >= 0)
-                tp_buf_printf(e->b, "%s%u: %u", any++ ? ", " : "", (uint32_t)k->operands[i].alias + k->nprefetched,
+                tp_buf_printf(e->b, "%s%u: %u", any++ ? ", " : "", (uint32_t)k->operands[i].alias + k->ntables,
                               i - k->ninputs);
         emit_text(e, "},\n");
     }
@@ -449,7 +449,7 @@ void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
     emit_text(&e, "].\"\"\"\n");
     dtypes(&e);
     sizes(&e);
-    for (uint32_t i = 0; i < k->nprefetched; i++) {
+    for (uint32_t i = 0; i < k->ntables; i++) {
         emit_text(&e, "    ");
         emit_identifier(&e, k->tables[i].name);
         emit_text(&e, k->tables[i].rank ? " = " : " = jnp.reshape(");

@@ -330,7 +330,7 @@ bool tp_tables_search_regular(tp_arena *a, const tp_kernel *k, int64_t *env, con
                  .shuffled = seed != 0};
     tp_str why;
     g.done = TP_NEWN(a, bool, k->ntables + 1);
-    if (k->prepare || !tp_tables_new(a, k, env, &why))
+    if (!tp_tables_new(a, k, env, &why))
         return false;
     for (uint32_t i = 0; i < k->ncontracts; i++)
         find_constants(&g, k->contracts[i].fact);

@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "base/rng.h"
-#include "spec/prepare.h"
 
 static tp_table_data *data_of(const tp_kernel *k, const int64_t *env, uint32_t table)
 {
@@ -71,7 +70,6 @@ typedef struct check {
     int64_t *env;
     tp_str why;
     bool quiet;                /* nobody asks why */
-    bool before;               /* "prepare" did not run: what speaks of its results is left out */
     int64_t work, most;        /* entries and instances looked at; how many may be */
     const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
     const tp_contract *from;   /* the instances before this one are not looked at; or NULL */
@@ -171,28 +169,17 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
     return false;
 }
 
-static bool speaks_of_prepared(const tp_kernel *k, const tp_contract *x)
-{
-    bool any = false;
-    for (uint32_t t = 0; t < k->ntables; t++) {
-        any |= k->tables[t].prepared && tp_expr_mentions(k->exprs, x->fact, k->tables[t].sym);
-        for (uint32_t b = 0; b < x->nbound; b++)
-            any |= k->tables[t].prepared && tp_expr_mentions(k->exprs, x->extent[b], k->tables[t].sym);
-    }
-    return any;
-}
-
 static bool hold(check *c)
 {
     c->broken = NULL;
-    for (uint32_t i = 0; i < c->k->ntables && !c->before; i++)
+    for (uint32_t i = 0; i < c->k->ntables; i++)
         if (!set_extent(c, i))
             return false;
     for (uint32_t i = 0; i < c->k->ntables && !c->from; i++)
-        if (!(c->before && c->k->tables[i].prepared) && !table_holds(c, i))
+        if (!table_holds(c, i))
             return false;
     for (uint32_t i = c->from ? (uint32_t)(c->from - c->k->contracts) : 0; i < c->k->ncontracts; i++) {
-        if (!(c->before && speaks_of_prepared(c->k, &c->k->contracts[i])) && !contract_holds(c, &c->k->contracts[i], 0))
+        if (!contract_holds(c, &c->k->contracts[i], 0))
             return false;
         c->from = NULL;
     }
@@ -217,11 +204,10 @@ typedef struct change {
 typedef struct finder {
     check c;
     tp_rng rng;
-    bool **fixed;   /* per table and entry */
-    bool **moved;   /* the same: by an earlier repair of this round */
-    bool careful;   /* repairs of up to two entries, by what the fact asks of them */
-    bool spread;    /* sorted tables begin anywhere */
-    tp_str *broken; /* what "prepare" breaks at contents that it does not refuse; NULL: nobody asks */
+    bool **fixed; /* per table and entry */
+    bool **moved; /* the same: by an earlier repair of this round */
+    bool careful; /* repairs of up to two entries, by what the fact asks of them */
+    bool spread;  /* sorted tables begin anywhere */
     TP_VEC(change) log;
 } finder;
 
@@ -645,59 +631,6 @@ static bool begin(finder *f, const tp_table_entry *fixed, uint32_t nfixed)
     return true;
 }
 
-/* Contents of what is given, until what "prepare" makes of them keeps the contracts. Entries that are fixed hold of its
- * results, too. */
-static bool search_prepared(finder *f, const tp_table_entry *fixed, uint32_t nfixed, uint64_t seed)
-{
-    enum { ROUNDS = 48, VARIED = 24 };
-    const tp_kernel *k = f->c.k;
-    for (int round = 0; round < ROUNDS && f->c.work <= f->c.most; round++) {
-        tp_str why;
-        if (!begin(f, fixed, nfixed))
-            return false;
-        for (uint32_t t = 0; t < k->ntables; t++)
-            if (!k->tables[t].prepared)
-                guess(f, t, seed ? round - VARIED : round, seed && round < VARIED);
-        f->c.before = true;
-        bool found = repair_all(f);
-        f->c.before = false;
-        f->c.from = NULL;
-        tp_prepared ran = found ? tp_prepare(f->c.arena, k, f->c.env, &why) : TP_PREPARE_REFUSES;
-        bool holds = ran == TP_PREPARED && hold(&f->c);
-        if (f->broken && !nfixed && (ran == TP_PREPARE_FAILS || (ran == TP_PREPARED && !holds))) {
-            f->c.quiet = false;
-            if (ran == TP_PREPARED && !hold(&f->c))
-                why = f->c.why;
-            *f->broken = why;
-            return false;
-        }
-        if (ran == TP_PREPARE_FAILS)
-            return false;
-        if (!holds)
-            continue;
-        for (uint32_t i = 0; i < nfixed && found; i++) {
-            const tp_table_data *d = data_of(k, f->c.env, fixed[i].table);
-            found = d->at[offset_of(d, fixed[i].index)] == fixed[i].value;
-        }
-        if (found)
-            return true;
-    }
-    return false;
-}
-
-bool tp_prepare_keeps(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed, tp_str *why)
-{
-    enum { DRAWS = 8 };
-    *why = (tp_str){NULL, 0};
-    for (uint64_t i = 0; k->prepare && i < DRAWS && !why->n; i++) {
-        finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = TP_TABLES_WORK},
-                    .rng = tp_rng_new(seed + i, 0x70726570),
-                    .broken = why};
-        search_prepared(&f, NULL, 0, seed + i);
-    }
-    return !why->n;
-}
-
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
                       uint64_t seed, int64_t *work, tp_contract_at *broken)
 {
@@ -709,8 +642,7 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
         broken->contract = NULL;
     if (!begin(&f, fixed, nfixed))
         return false;
-    found = k->prepare && search_prepared(&f, fixed, nfixed, seed);
-    for (int round = 0; round < ROUNDS && !found && !k->prepare; round++) {
+    for (int round = 0; round < ROUNDS && !found; round++) {
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
         found = repair_all(&f);
@@ -730,7 +662,7 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
     finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = *work},
                 .rng = tp_rng_new(seed, 0x63617265)};
     bool found = false;
-    if (k->prepare || !begin(&f, fixed, nfixed))
+    if (!begin(&f, fixed, nfixed))
         return false;
     f.careful = true;
     for (int round = 0; round < ROUNDS && !found && f.c.work < *work; round++) {

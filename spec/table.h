@@ -56,10 +56,6 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
 bool tp_tables_search_regular(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
                               uint32_t nfixed, uint64_t seed, int64_t *work);
 
-/* Do the contracts hold of what "prepare" makes of some contents of its inputs, drawn by the seed? False with *why; env
- * binds them then. */
-bool tp_prepare_keeps(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed, tp_str *why);
-
 /* What an entry may hold, before contracts: "values", else what the dtype holds. What is declared beyond the dtype is
  * one beyond it. */
 void tp_table_bounds(const tp_kernel *k, const tp_table *t, const int64_t *env, int64_t *lo, int64_t *hi);
