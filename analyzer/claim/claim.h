@@ -243,9 +243,9 @@ typedef struct tp_vmem_sum {
     TP_VEC(const tp_operand *) operands;
 } tp_vmem_sum;
 tp_vmem_sum tp_vmem_add_up(tp_analysis *a);
-typedef tp_expr tp_bytes_of(tp_analysis *a, const tp_operand *o);
+typedef tp_expr tp_buffer_bytes(tp_analysis *a, const tp_operand *o);
 /* Bytes that scratch of `with` takes in that memory at one time, at most. */
-tp_expr tp_most_alive(tp_analysis *a, tp_memory memory, tp_bytes_of *bytes);
+tp_expr tp_most_alive(tp_analysis *a, tp_memory memory, tp_buffer_bytes *bytes);
 /* The total alone, for who analyses nothing; `early`: on generations 2 and 3. */
 tp_expr tp_vmem_bytes(tp_arena *arena, const tp_kernel *k, bool early);
 /* Does the body read or write it? True when there is no body. */

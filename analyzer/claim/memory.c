@@ -103,7 +103,7 @@ tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
 typedef struct lives {
     tp_analysis *a;
     tp_memory memory;
-    tp_bytes_of *bytes;
+    tp_buffer_bytes *bytes;
 } lives;
 
 static tp_expr larger(const lives *x, tp_expr a, tp_expr b)
@@ -135,7 +135,7 @@ static tp_expr most_alive_in(const lives *x, const tp_region *r)
     return most;
 }
 
-tp_expr tp_most_alive(tp_analysis *a, tp_memory memory, tp_bytes_of *bytes)
+tp_expr tp_most_alive(tp_analysis *a, tp_memory memory, tp_buffer_bytes *bytes)
 {
     uint32_t last = tp_noperands(a->k);
     if (!a->k->body || !last || !a->k->operands[last - 1].scoped)

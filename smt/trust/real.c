@@ -693,6 +693,8 @@ const form *tp_reals_of(tp_reals *f, uint32_t id, tp_real_view view)
 {
     const form **memo = f->memo;
     tp_real_view outer = f->view;
+    if (id < 1 || id > f->d->nreals)
+        tp_reals_stop(f, "there is no such node");
     f->memo = TP_NEWN(f->arena, const form *, f->d->nreals + 1);
     f->view = view;
     const form *x = node(f, id);
