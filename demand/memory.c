@@ -96,19 +96,50 @@ static int64_t ended_before(tp_demand *d, uint32_t o, const int64_t *at, moment 
     return demand_last_covering(d, o, at, m->number - 1);
 }
 
+_Noreturn static void written_meanwhile(tp_demand *d, uint32_t i)
+{
+    demand_give_up(d, TP_DEMAND_TRAP,
+                   "`%.*s` is copied in while a step that differs in a parallel axis writes it (" TP_RULE_ALIAS_HAZARD
+                   ")",
+                   TP_FMT(d->k->operands[i].name));
+}
+
+/* Are the steps that share their parallel coordinates side by side? */
+static bool parallel_axes_first(const tp_kernel *k)
+{
+    uint32_t a = 0;
+    while (a < k->naxes && k->axes[a].parallel)
+        a++;
+    while (a < k->naxes && !k->axes[a].parallel)
+        a++;
+    return a == k->naxes;
+}
+
+/* A step behind s writes the element and differs from s in a parallel axis: nobody knows which of them comes first. */
+static void refuse_later_writes(tp_demand *d, uint32_t o, const int64_t *at, moment *s)
+{
+    bool any = false, one = parallel_axes_first(d->k);
+    for (uint32_t a = 0; a < d->k->naxes; a++)
+        any |= d->k->axes[a].parallel && d->steps[a] > 1;
+    for (int64_t n = any ? demand_last_covering(d, o, at, d->total - 1) : -1; n > s->number;
+         n = one ? -1 : demand_last_covering(d, o, at, n - 1)) {
+        demand_charge(d, 1);
+        if (demand_parallel_changed(d, demand_moment(d, n), s))
+            written_meanwhile(d, (uint32_t)d->k->operands[o].alias);
+    }
+}
+
 static scalar shared_element(tp_demand *d, moment *m, uint32_t i, const int64_t *at)
 {
     uint32_t o = (uint32_t)d->alias[i];
     moment *s = copied_in(d, m, i);
+    refuse_later_writes(d, o, at, s);
     int64_t n = ended_before(d, o, at, s), lag = d->k->operands[i].buffers + d->k->operands[o].buffers - 2;
     if (n < 0)
         return demand_input(d, i, demand_ravel(&d->arrays[i], at));
     moment *b = demand_moment(d, n);
     if (demand_parallel_changed(d, b, s))
-        demand_give_up(
-            d, TP_DEMAND_TRAP,
-            "`%.*s` is copied in while a step that differs in a parallel axis writes it (" TP_RULE_ALIAS_HAZARD ")",
-            TP_FMT(d->k->operands[i].name));
+        written_meanwhile(d, i);
     if (demand_sequential_number(d, s) - demand_sequential_number(d, b) <= lag)
         demand_give_up(d, TP_DEMAND_TRAP,
                        "`%.*s` is copied in too soon after it was written (" TP_RULE_ALIAS_HAZARD ")",
