@@ -102,7 +102,7 @@ bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decisi
     if (!number)
         return false;
     const recalled *x = &r->decisions.at[number - 1];
-    *d = (tp_decision){.verdict = x->verdict, .grade = x->grade, .reason = x->reason};
+    *d = (tp_decision){.verdict = x->verdict, .grade = x->grade, .reason = x->reason, .recalled = true};
     if (x->values) {
         d->env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
         for (uint32_t i = 0; i < o->nvars; i++)

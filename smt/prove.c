@@ -401,7 +401,7 @@ static bool is_ordered(const tp_prover *v, const tp_obligation *o)
 bool tp_decision_holds(const tp_decision *d)
 {
     switch (d->verdict) {
-    case TP_PROVEN: return d->grade != TP_GRADE_NONE && (d->grade != TP_GRADE_CERT || d->proof);
+    case TP_PROVEN: return d->grade != TP_GRADE_NONE && (d->grade != TP_GRADE_CERT || d->proof || d->recalled);
     case TP_VIOLATED: return d->env != NULL;
     case TP_UNKNOWN: return d->reason.n > 0;
     case TP_VACUOUS:
