@@ -47,6 +47,17 @@ static void collect_lasting(const tp_block *s, tp_arena *a, emit_names *list)
     }
 }
 
+/* Those of the names that exist already. */
+emit_names emit_known_of(emitter *e, const emit_names *all)
+{
+    emit_names given = {0};
+    for (uint32_t i = 0; i < all->len; i++)
+        for (uint32_t k = 0; k < e->known.len; k++)
+            if (tp_str_eq(e->known.at[k], all->at[i]) && !has(&given, all->at[i]))
+                tp_push(e->k->arena, given, all->at[i]);
+    return given;
+}
+
 /* What lives on after a branch or loop: names that it assigns and that exist
  * already, or that both arms of a branch define. */
 emit_names emit_carry_names(emitter *e, const tp_syntax *s)
@@ -59,24 +70,10 @@ emit_names emit_carry_names(emitter *e, const tp_syntax *s)
     collect(&s->orelse, a, &other);
     collect(&s->body, a, &all);
     collect(&s->orelse, a, &all);
-    for (uint32_t i = 0; i < all.len; i++) {
-        bool known = false;
-        for (uint32_t k = 0; k < e->known.len; k++)
-            known |= tp_str_eq(e->known.at[k], all.at[i]);
-        if (known || has(&lasting, all.at[i]) ||
+    emit_names known = emit_known_of(e, &all);
+    for (uint32_t i = 0; i < all.len; i++)
+        if (has(&known, all.at[i]) || has(&lasting, all.at[i]) ||
             (s->kind == TP_S_IF && has(&then, all.at[i]) && has(&other, all.at[i])))
             tp_push(a, out, all.at[i]);
-    }
     return out;
-}
-
-/* Those of the names that exist already. */
-emit_names emit_known_of(emitter *e, const emit_names *all)
-{
-    emit_names given = {0};
-    for (uint32_t i = 0; i < all->len; i++)
-        for (uint32_t k = 0; k < e->known.len; k++)
-            if (tp_str_eq(e->known.at[k], all->at[i]) && !has(&given, all->at[i]))
-                tp_push(e->k->arena, given, all->at[i]);
-    return given;
 }

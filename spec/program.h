@@ -211,10 +211,14 @@ static inline bool tp_writes(const tp_statement *s)
 {
     return s->kind == TP_PUT || s->kind == TP_COPY_START;
 }
+static inline bool tp_in_scope(tp_scope scope, uint32_t operand)
+{
+    return operand - scope.first < scope.n;
+}
 /* Does the operand begin or end here? */
 static inline bool tp_bounds_scope(const tp_statement *s, uint32_t operand)
 {
-    return (s->kind == TP_ENTER || s->kind == TP_LEAVE) && operand - s->scope.first < s->scope.n;
+    return (s->kind == TP_ENTER || s->kind == TP_LEAVE) && tp_in_scope(s->scope, operand);
 }
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);

@@ -638,11 +638,8 @@ static bool leave(proof *x, fleet *all, const tp_event *e)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all->len; i++) {
         const flight y = all->at[i];
-        bool mine = false;
-        for (uint32_t k = 0; k < 3; k++) {
-            const tp_place *at[] = {&y.event.place, &y.event.from, &y.event.counter};
-            mine |= at[k]->operand - e->scope.first < e->scope.n;
-        }
+        bool mine = tp_in_scope(e->scope, y.event.place.operand) || tp_in_scope(e->scope, y.event.from.operand) ||
+                    tp_in_scope(e->scope, y.event.counter.operand);
         bool gone = mine && follows(x, (tp_expr[]){e->path, y.guard}, 2, tp_const(x->a->p, 0));
         if (mine && !gone && !x->guessing)
             return fails(x, "that this copy is waited for before its `with` ends is not shown", &y.event);

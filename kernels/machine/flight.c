@@ -207,17 +207,12 @@ void tp_refuse_flights(tp_machine *m, const char *when)
     refuse_counts(m, 0, tp_noperands(m->k), when);
 }
 
-static bool is_within(tp_scope scope, uint32_t operand)
-{
-    return operand - scope.first < scope.n;
-}
-
 void tp_flight_leave(tp_machine *m, tp_scope scope)
 {
     static const char WHEN[] = "when its `with` ends";
     for (uint32_t i = 0; m->flights && i < m->flights->all.len; i++) {
         const flight *f = &m->flights->all.at[i];
-        if (is_within(scope, f->from) || is_within(scope, f->to) || is_within(scope, f->semaphore))
+        if (tp_in_scope(scope, f->from) || tp_in_scope(scope, f->to) || tp_in_scope(scope, f->semaphore))
             not_waited_for(m, f, WHEN);
     }
     if (m->flights)

@@ -141,9 +141,6 @@ class Copies(Regions):
         dtype, space = kind
         return f"scratch({shape_text(ref.shape)}, {dtype}{', smem' if space == 'smem' else ''})"
 
-    def is_at_once(self, eqn: Any) -> bool:
-        return eqn.primitive.name == "run_scoped" and self.is_copy_at_once(jx.open_jaxpr(eqn.params["jaxpr"]))
-
     @staticmethod
     def is_counted(inner: Any, var: Any) -> bool:
         return any(a is var for e in inner.eqns if e.primitive.name not in ("dma_start", "dma_wait") for a in e.invars)
