@@ -208,6 +208,16 @@ static int fill(int fd, const tp_str *pieces, size_t n, const mode_t *mode)
     return close(fd) != 0 && !wrong ? errno : wrong;
 }
 
+const char *tp_real_path(tp_arena *a, const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (!real && errno == ENOMEM) /* it may well be there */
+        tp_leave(a, TP_E_MEMORY);
+    const char *copy = real ? tp_printf(a, "%s", real).p : NULL;
+    free(real);
+    return copy;
+}
+
 static tp_status cannot_write(tp_arena *a, const char *path, int wrong, tp_str *why)
 {
     *why = tp_printf(a, "cannot write `%s`: %s", path, strerror(wrong));
@@ -219,9 +229,8 @@ static tp_status begin(tp_arena *a, const char *path, tp_draft *d, tp_str *why)
 {
     struct stat st;
     bool there = stat(path, &st) == 0;
-    char *real = there ? realpath(path, NULL) : NULL; /* through a link, not in place of it */
-    *d = (tp_draft){.path = real ? tp_printf(a, "%s", real).p : path, .temporary = ""};
-    free(real);
+    const char *real = there ? tp_real_path(a, path) : NULL; /* through a link, not in place of it */
+    *d = (tp_draft){.path = real ? real : path, .temporary = ""};
     if (there && !S_ISREG(st.st_mode)) { /* rename would replace a device */
         *why = tp_printf(a, "cannot write `%s`: it is %s", d->path,
                          S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");

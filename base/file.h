@@ -12,6 +12,9 @@
  * one sentence. */
 tp_status tp_read_file(tp_arena *a, const char *path, size_t limit, tp_str *out, tp_str *why);
 
+/* The absolute path without links; NULL: there is no such file, or it cannot be reached. */
+const char *tp_real_path(tp_arena *a, const char *path);
+
 /* Map a file read-only, as long as the arena lives. An empty file maps to
  * {NULL, 0}. */
 tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why);

@@ -23,14 +23,17 @@ static bool git(tp_cli *c, const char *const *args, tp_str *out)
     char piece[4096];
     if (pipe(pipes) != 0)
         return tp_usage_error("--changed-since: cannot make a pipe"), false;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, pipes[0]);
-    posix_spawn_file_actions_addclose(&actions, pipes[1]);
-    int failed = posix_spawnp(&pid, "git", &actions, NULL, tp_writable(args), environ);
-    posix_spawn_file_actions_destroy(&actions);
+    bool failed = posix_spawn_file_actions_init(&actions) != 0;
+    if (!failed) {
+        failed = posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO) ||
+                 posix_spawn_file_actions_addclose(&actions, pipes[0]) ||
+                 posix_spawn_file_actions_addclose(&actions, pipes[1]) ||
+                 posix_spawnp(&pid, "git", &actions, NULL, tp_writable(args), environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
     close(pipes[1]);
-    for (ssize_t n; !failed && ((n = read(pipes[0], piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR));)
+    ssize_t n = 0;
+    while (!failed && ((n = read(pipes[0], piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR)))
         if (n > 0)
             tp_buf_add(&b, piece, (size_t)n);
     close(pipes[0]);
@@ -39,6 +42,8 @@ static bool git(tp_cli *c, const char *const *args, tp_str *out)
     *out = tp_buf_view(&b);
     if (failed)
         return tp_usage_error("--changed-since needs git, which cannot be started"), false;
+    if (n < 0) /* a list cut off would leave specs out */
+        return tp_usage_error("--changed-since: what git says cannot be read"), false;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) /* its own message stands above */
         return tp_usage_error("--changed-since: git did not say what changed"), false;
     return true;
@@ -49,22 +54,22 @@ static void add_names(tp_cli *c, tp_str folder, tp_str names, tp_strings *out)
 {
     for (size_t at = 0; at < names.n;) {
         size_t n = strnlen(names.p + at, names.n - at);
-        char *real = realpath(tp_printf(c->arena, "%.*s/%.*s", TP_FMT(folder), (int)n, names.p + at).p, NULL);
+        const char *real =
+            tp_real_path(c->arena, tp_printf(c->arena, "%.*s/%.*s", TP_FMT(folder), (int)n, names.p + at).p);
         if (real) /* else it was deleted */
-            tp_push(c->arena, *out, tp_printf(c->arena, "%s", real));
-        free(real);
+            tp_push(c->arena, *out, tp_str_c(real));
         at += n + 1;
     }
 }
 
-/* The file with the body of a spec, as the system finds it; NULL: there is none. The caller frees it. */
-static char *kernel_file(tp_cli *c, tp_str path)
+/* The file with the body of a spec, as the system finds it; NULL: there is none. */
+static const char *kernel_file(tp_cli *c, tp_str path)
 {
     tp_source source = {.path = path};
     tp_str why, file = {NULL, 0};
     if (tp_read_file(c->arena, tp_cstr(c->arena, path), TP_JSON_MAX_BYTES, &source.text, &why) == TP_OK)
         file = tp_kernel_file(c->arena, &source);
-    return file.n ? realpath(tp_cstr(c->arena, file), NULL) : NULL;
+    return file.n ? tp_real_path(c->arena, tp_cstr(c->arena, file)) : NULL;
 }
 
 bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
@@ -86,13 +91,11 @@ bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths)
     add_names(c, top, added, &names);
     tp_strings selection = {0};
     for (uint32_t i = 0; i < paths->len; i++) {
-        char *real = realpath(tp_cstr(c->arena, paths->at[i]), NULL);
+        const char *real = tp_real_path(c->arena, tp_cstr(c->arena, paths->at[i]));
         bool keep = !real; /* what is not there is reported as such */
-        char *body = keep ? NULL : kernel_file(c, paths->at[i]);
+        const char *body = keep ? NULL : kernel_file(c, paths->at[i]);
         for (uint32_t n = 0; n < names.len && !keep; n++)
             keep = tp_str_is(names.at[n], real) || (body && tp_str_is(names.at[n], body));
-        free(body);
-        free(real);
         if (keep)
             tp_push(c->arena, selection, paths->at[i]);
     }

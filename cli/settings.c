@@ -192,12 +192,11 @@ static bool is_trusted(const char *file)
 static const char *folder_of(tp_cli *c, tp_str path)
 {
     struct stat st;
-    char *real = realpath(tp_cstr(c->arena, path), NULL);
+    const char *real = tp_real_path(c->arena, tp_cstr(c->arena, path));
     if (!real)
         return NULL;
     size_t bytes = strlen(real) + 1;
     char *copy = memcpy(tp_alloc(c->arena, bytes), real, bytes), *slash = strrchr(copy, '/');
-    free(real);
     if (stat(copy, &st) == 0 && !S_ISDIR(st.st_mode))
         slash[slash == copy] = '\0';
     return copy;

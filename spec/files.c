@@ -1,7 +1,6 @@
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "spec/files.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 
@@ -28,11 +27,9 @@ static bool leads_outward(tp_str path)
 /* Both without links. */
 static bool is_below(tp_arena *a, tp_str folder, const char *file)
 {
-    char *real = realpath(folder.n ? tp_cstr(a, folder) : ".", NULL);
+    const char *real = tp_real_path(a, folder.n ? tp_cstr(a, folder) : ".");
     size_t n = real ? strlen(real) : 0;
-    bool below = n && strncmp(file, real, n) == 0 && (file[n] == '/' || n == 1);
-    free(real);
-    return below;
+    return n && strncmp(file, real, n) == 0 && (file[n] == '/' || n == 1);
 }
 
 tp_str tp_permitted_file(tp_ctx *c, const tp_json *m)
@@ -42,13 +39,12 @@ tp_str tp_permitted_file(tp_ctx *c, const tp_json *m)
     tp_str file = {named.p, hash ? (size_t)(hash - named.p) : named.n}, tensor = {named.p + file.n, named.n - file.n};
     bool absolute = file.n && file.p[0] == '/', outward = leads_outward(file);
     tp_str joined = absolute ? file : tp_printf(c->arena, "%.*s%.*s", TP_FMT(folder), TP_FMT(file));
-    char *found = outward && !c->nread_from ? NULL : realpath(tp_cstr(c->arena, joined), NULL);
+    const char *found = outward && !c->nread_from ? NULL : tp_real_path(c->arena, tp_cstr(c->arena, joined));
     bool may = found && is_below(c->arena, folder, found);
     for (uint32_t i = 0; found && i < c->nread_from && !may; i++)
         may = is_below(c->arena, c->read_from[i], found);
     tp_str real = tp_printf(c->arena, "%s%.*s", may ? found : "", TP_FMT(tensor));
     bool missing = !found && !outward; /* the reader says so */
-    free(found);
     if (!may && !missing)
         tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "put it beside the spec, or allow its folder: --allow-path DIR",
                  "`%.*s` is not below the folder of the spec", TP_FMT(named));

@@ -30,7 +30,10 @@ NUMBERS = [0, 1, -1, 2, 7, 8, 127, 128, 1000, 2**20, 2**30, 2**31, 2**32 - 1, 2*
 WORDS = ["", "i", "N", "N * N", "i ^ N", "N // 0", "-N", "9223372036854775807", "cdiv(N, 0)", "x", "o", "[", "\x00", "\x1b[2J",
          "a" * 300, "é", "\u202e", "::error::x", "| a |", "`", "<script>", "$(id)", "%n%s", "i\nj", "float64", "int4", "bfloat16"]
 LINES = ["o[...] = x[...]", "for t in range(0, N):", "    o[t] = x[t]", "while n >= 0:", "    n = n + 1", "if i == 0:", "    o[...] = 0",
-         "n = full((), 0, int32)", "o[ds(i, 9, 2305843009213693952)] = x[0]", "o[...] = sum(x[...], 0)", "pass", "o[...] = o[...] / 0"]
+         "n = full((), 0, int32)", "o[ds(i, 9, 2305843009213693952)] = x[0]", "o[...] = sum(x[...], 0)", "pass", "o[...] = o[...] / 0",
+         "with scratch((N, 128), float32) as w:", "with scratch((4611686018427387904,), float32) as w:", "    w[...] = x[...]",
+         "copy(x, o)", "copy_start(x, o, s)", "copy_wait(x, o, s)", "semaphore_signal(s, 2147483647)", "semaphore_wait(s, 1)",
+         "prng_seed(i)", "o[...] = bitcast(prng_random_bits((8, 128)), float32)"]
 NAMES = ["a b", "-o", "--help", "\x1b[31mred", "line\nbreak", "::error::x", "%s%n", "a'b\"c", "é", "x" * 200, "#t", "|", "$(id)", "`", "..",
          "~", "*", b"\xff\xfe".decode("utf-8", "surrogateescape"), "a=b", "json=x", ",", "\r", "\t", "<b>"]
 
@@ -106,7 +109,23 @@ def make_command(rng, spec, other):
              ["--fix"], ["--diff", "--unsafe-fixes"], ["--certificates", "out.certs"], ["--cache", "out.cache"], ["--statistics", "-q"],
              ["-o", rng.choice(FORMATS) + "=out.report"], ["--emit-smt2", "out.smt"], ["--baseline", other], ["--config", other],
              ["--playback", "json=out.json"]]
-    kind = rng.randrange(20)
+    kind = rng.randrange(26)
+    if kind == 20:
+        return ["cost", *LIMITS, *rng.choice([[], ["--format", "json"], ["--size", f"N={rng.choice(NUMBERS)}"], ["--target", "v5e"]]), "--", spec], b""
+    if kind == 21:
+        over = rng.choice(["target=v4|v5e", "N=1:8:3", "N=1:9223372036854775807:1", "D=float32|int4", f"N={rng.choice(NUMBERS)}|7", other])
+        form = rng.choice(["table", "csv", "json", "html", "space", "python"])
+        return ["sweep", *LIMITS, "-j", "1", "--over", over, "--format", form, "--", spec], b""
+    if kind == 22:
+        return ["assess", *LIMITS, *rng.choice([[], ["--format", "json"], ["--gain", "-1"], ["--size", "N=8"]]), "--", spec], b""
+    if kind == 23:
+        return ["merge", "--", *rng.choice([[spec], [other, spec], [spec, spec]])], b""
+    if kind == 24:
+        return ["run", *LIMITS, "--unchecked", "--fill", "normal", *rng.choice([["--trace", "out.trace"], ["--trace-text"]]), "--size", "N=8", "--", spec], b""
+    if kind == 25:
+        phases = ["tokens", "body", "windows", "leaks", "claims", "terms"]
+        return rng.choice([["lint", *LIMITS, "--dump", ",".join(rng.sample(phases, 2)), "--", spec],
+                           ["run", *LIMITS, "--unchecked", "--fill", "normal", "--size", "N=8", "--show", rng.choice(["o", "x", "acc,o", other]), "--", spec]]), b""
     if kind < 6:
         return ["lint", *LIMITS, *rng.choice(lints), "--", spec], b""
     if kind < 9:
@@ -220,6 +239,7 @@ def main():
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip() or "unknown"
     os.environ.update(ASAN_OPTIONS="exitcode=99", UBSAN_OPTIONS="exitcode=99:print_stacktrace=1", HOME="/nonexistent")
     paths = sorted(p for pattern in ("tests/hostile/*", "tests/fuzz/corpus/[srdej]*/*", "tests/rules/*/*.tile.json", "tests/mistakes/*.tile.json",
+                                     "tests/semantics/*.tile.json", "tests/copies/*.tile.json", "tests/sweep/*.tile.json",
                                      "examples/*/*.tile.json") for p in glob.glob(os.path.join(ROOT, pattern)) if os.path.getsize(p) < 6000)
     sources = [open(path, "rb").read() for path in paths]
     done = {int(line.split()[1]) for line in open(log) if not line.startswith("#")} if os.path.exists(log) else set()

@@ -399,6 +399,72 @@ static void read_for_recheck(const uint8_t *bytes, size_t n)
     with_file(bytes, n, rechecked);
 }
 
+/* ---- what is counted and modelled ---- */
+
+/* On every chip, at sizes that are given, as text and as JSON. */
+static void counted(void *arg)
+{
+    config_call *x = arg;
+    tp_cli *c = &x->cli;
+    tp_push(c->arena, c->paths, tp_str_c(x->path));
+    tp_push(c->arena, c->timeout, TP_S("1"));
+    tp_push(c->arena, c->memory_limit, TP_S("128"));
+    run_command(c, "cost");
+    give_sizes(c, x->path);
+    tp_push(c->arena, c->format, TP_S("json"));
+    run_command(c, "cost");
+}
+
+static void read_for_cost(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, counted);
+}
+
+/* Two chips and two values of the first size, as a page. */
+static void swept(void *arg)
+{
+    config_call *x = arg;
+    tp_cli *c = &x->cli;
+    give_sizes(c, x->path);
+    tp_str size = c->size.len ? c->size.at[0] : TP_S("N=3");
+    tp_push(c->arena, c->over, tp_printf(c->arena, "target=v4|v5e,%.*s|8", TP_FMT(size)));
+    c->size.len = 0;
+    tp_push(c->arena, c->paths, tp_str_c(x->path));
+    tp_push(c->arena, c->timeout, TP_S("1"));
+    tp_push(c->arena, c->memory_limit, TP_S("128"));
+    tp_push(c->arena, c->jobs, TP_S("1"));
+    tp_push(c->arena, c->format, TP_S("html"));
+    run_command(c, "sweep");
+}
+
+static void read_for_sweep(const uint8_t *bytes, size_t n)
+{
+    with_file(bytes, n, swept);
+}
+
+/* ---- shards: a report, a NUL, another one; without the NUL one report, twice ---- */
+
+static void merged(void *arg)
+{
+    config_call *c = arg;
+    run_command(&c->cli, "merge");
+}
+
+static void read_for_merge(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *zero = memchr(bytes, 0, n);
+    size_t first = zero ? (size_t)(zero - bytes) : n;
+    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}};
+    const char *one = tp_printf(c.cli.arena, "%s", file_of(bytes, first, ".1.json")).p,
+               *two = zero ? file_of(zero + 1, n - first - 1, ".2.json") : one;
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(one));
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(two));
+    tp_try(c.cli.arena, merged, &c);
+    unlink(one);
+    unlink(two);
+    tp_arena_free(c.cli.arena);
+}
+
 const tp_reader_row *tp_fuzz_readers(size_t *n)
 {
     static const tp_reader_row ROWS[] = {
@@ -419,6 +485,9 @@ const tp_reader_row *tp_fuzz_readers(size_t *n)
         {"run", read_for_run},
         {"mutate", read_for_mutate},
         {"recheck", read_for_recheck},
+        {"cost", read_for_cost},
+        {"sweep", read_for_sweep},
+        {"merge", read_for_merge},
     };
     *n = sizeof ROWS / sizeof *ROWS;
     return ROWS;
