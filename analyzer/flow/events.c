@@ -31,7 +31,7 @@ tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b)
     return any;
 }
 
-static void note(flow *f, tp_event e)
+static void note(flow *f, tp_flow_event e)
 {
     e.path = f->path;
     e.exact = f->path_exact;
@@ -47,19 +47,19 @@ static bool notes(const flow *f)
     return any;
 }
 
-void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a)
+void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a)
 {
     if (notes(f))
-        note(f, (tp_event){.kind = kind, .place = place_of(f, a)});
+        note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a)});
 }
 
-void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s)
+void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
 {
-    tp_event e = {.kind = kind};
+    tp_flow_event e = {.kind = kind};
     if (!notes(f))
         return;
     e.counter = place_of(f, s->semaphore);
-    if (kind != TP_EVENT_COUNT) {
+    if (kind != TP_FLOW_COUNT) {
         tp_exprs *p = f->a->p;
         e.place = place_of(f, s->access);
         e.from = place_of(f, s->from);
@@ -73,17 +73,17 @@ void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s)
 void flow_note_leave(flow *f, tp_scope scope)
 {
     if (notes(f))
-        note(f, (tp_event){.kind = TP_EVENT_LEAVE, .scope = scope});
+        note(f, (tp_flow_event){.kind = TP_FLOW_LEAVE, .scope = scope});
 }
 
 void flow_note_copy_within(flow *f, const tp_statement *s)
 {
     if (f->recording && tp_copies_within(s))
-        note(f, (tp_event){.kind = TP_EVENT_COPY, .place = place_of(f, s->access), .from = place_of(f, s->from)});
+        note(f, (tp_flow_event){.kind = TP_FLOW_COPY, .place = place_of(f, s->access), .from = place_of(f, s->from)});
 }
 
-void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count)
+void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count)
 {
     if (notes(f))
-        note(f, (tp_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
+        note(f, (tp_flow_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
 }

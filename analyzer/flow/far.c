@@ -40,7 +40,7 @@ static tp_expr there(tp_analysis *a, const other_step *s, tp_expr e)
 }
 
 /* u of a step, v of another one that differs from it in a parallel axis: they lie apart. */
-static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_event *u, const tp_event *v,
+static tp_claim apart(tp_analysis *a, const tp_operand *o, const tp_flow_event *u, const tp_flow_event *v,
                       const other_step *other, tp_expr *premises)
 {
     enum { PATH = 48 };
@@ -91,12 +91,12 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
     else
         all = (tp_decision){.verdict = TP_UNKNOWN, .reason = f ? f->gave_up : TP_S("there is no body")};
     for (uint32_t i = 0; all.verdict == TP_PROVEN && i < f->events.len; i++) {
-        const tp_event *u = &f->events.at[i];
-        if (u->kind != TP_EVENT_WRITE || u->place.operand != operand)
+        const tp_flow_event *u = &f->events.at[i];
+        if (u->kind != TP_FLOW_WRITE || u->place.operand != operand)
             continue;
         for (uint32_t k = 0; all.verdict == TP_PROVEN && k < f->events.len; k++) {
-            const tp_event *v = &f->events.at[k];
-            if ((v->kind != TP_EVENT_WRITE && v->kind != TP_EVENT_READ) || v->place.operand != operand)
+            const tp_flow_event *v = &f->events.at[k];
+            if ((v->kind != TP_FLOW_WRITE && v->kind != TP_FLOW_READ) || v->place.operand != operand)
                 continue;
             if (!u->place.known || !v->place.known) {
                 all = (tp_decision){.verdict = TP_UNKNOWN,

@@ -24,10 +24,10 @@ enum {
 
 typedef struct flight {
     tp_expr guard;
-    tp_event event; /* the start */
-    uint32_t waits; /* waits on its counter that did not bring the last of its bits */
-    bool named;     /* one of these had its sides */
-    tp_expr twin;   /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
+    tp_flow_event event; /* the start */
+    uint32_t waits;      /* waits on its counter that did not bring the last of its bits */
+    bool named;          /* one of these had its sides */
+    tp_expr twin; /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
 } flight;
 typedef TP_VEC(flight) fleet;
 
@@ -106,7 +106,7 @@ static tp_expr equal_places(proof *x, const tp_place *a, const tp_place *b)
     return all;
 }
 
-static bool fails(proof *x, const char *why, const tp_event *e)
+static bool fails(proof *x, const char *why, const tp_flow_event *e)
 {
     if (x->why.n)
         return false;
@@ -117,7 +117,7 @@ static bool fails(proof *x, const char *why, const tp_event *e)
 
 /* ---- events ---- */
 
-static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *at, bool writes)
+static bool look(proof *x, const fleet *all, const tp_flow_event *e, const tp_place *at, bool writes)
 {
     for (uint32_t i = 0; i < all->len && !x->counting; i++) {
         const flight *y = &all->at[i];
@@ -133,13 +133,13 @@ static bool look(proof *x, const fleet *all, const tp_event *e, const tp_place *
 }
 
 /* A copy within one buffer writes what it reads, unless its sides lie apart. */
-static bool sides(proof *x, const tp_event *e)
+static bool sides(proof *x, const tp_flow_event *e)
 {
     return x->counting || follows(x, &e->path, 1, tp_places_apart(x->a->p, &e->from, &e->place)) ||
            fails(x, "that the source of this copy lies apart from its destination is not shown", e);
 }
 
-static bool start(proof *x, fleet *all, const tp_event *e)
+static bool start(proof *x, fleet *all, const tp_flow_event *e)
 {
     if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
         return fails(x, "whether, where or what is copied depends on data", e);
@@ -165,7 +165,7 @@ static void settle(proof *x, fleet *all, const bool *mine, tp_expr path)
 }
 
 /* Copies on the counter of the wait, which brings as many bits as each of them. False: that is not shown. */
-static bool on_counter(proof *x, const fleet *all, const tp_event *e, bool *mine, uint32_t *n)
+static bool on_counter(proof *x, const fleet *all, const tp_flow_event *e, bool *mine, uint32_t *n)
 {
     *n = 0;
     memset(mine, 0, MOST_IN_FLIGHT * sizeof *mine);
@@ -201,7 +201,7 @@ static bool one_of_them(proof *x, const fleet *all, const bool *mine, tp_expr pa
 }
 
 /* All of them are in flight, and this wait names the sides of one that no wait has named. */
-static bool one_more(proof *x, fleet *all, const bool *mine, const tp_event *e, uint32_t *waits)
+static bool one_more(proof *x, fleet *all, const bool *mine, const tp_flow_event *e, uint32_t *waits)
 {
     flight *found = NULL;
     for (uint32_t i = 0; i < all->len; i++) {
@@ -224,7 +224,7 @@ static bool one_more(proof *x, fleet *all, const bool *mine, const tp_event *e, 
 
 /* Does the wait name the sides of the copy that ends with it, where they matter? Who follows values takes a wait for a
  * store, but not one that names an array: then the copy was stored at its start, if it went out to an array. */
-static tp_expr names_sides(proof *x, const flight *y, const tp_event *e)
+static tp_expr names_sides(proof *x, const flight *y, const tp_flow_event *e)
 {
     const tp_operand *all = x->a->k->operands;
     if (tp_is_far(&all[y->event.place.operand]) && tp_is_far(&all[e->place.operand]))
@@ -233,7 +233,7 @@ static tp_expr names_sides(proof *x, const flight *y, const tp_event *e)
                   equal_places(x, &y->event.from, &e->from));
 }
 
-static bool wait(proof *x, fleet *all, const tp_event *e)
+static bool wait(proof *x, fleet *all, const tp_flow_event *e)
 {
     bool mine[MOST_IN_FLIGHT];
     uint32_t n, waits = 0;
@@ -266,7 +266,7 @@ static bool wait(proof *x, fleet *all, const tp_event *e)
 /* ---- steps and turns ---- */
 
 static bool run(proof *x, uint32_t from, uint32_t to, fleet *all);
-static bool step(proof *x, const tp_event *e, fleet *all);
+static bool step(proof *x, const tp_flow_event *e, fleet *all);
 
 static fleet copy_of(proof *x, const fleet *all)
 {
@@ -367,11 +367,11 @@ static tp_expr twin_of(const proof *x, tp_expr turn)
 }
 
 /* Events of this kind among those of a span; loops that move data count as all kinds. */
-static uint32_t count_events(const proof *x, span s, tp_event_kind kind)
+static uint32_t count_events(const proof *x, span s, tp_flow_event_kind kind)
 {
     uint32_t n = 0;
     for (uint32_t i = s.from; i < s.to; i++)
-        n += x->f->events.at[i].kind == kind || x->f->events.at[i].kind == TP_EVENT_LOOP;
+        n += x->f->events.at[i].kind == kind || x->f->events.at[i].kind == TP_FLOW_LOOP;
     return n;
 }
 
@@ -385,9 +385,9 @@ static void add_families(proof *x, span s, tp_expr turn, tp_expr before, fleet *
 {
     tp_expr twin = twin_of(x, turn);
     for (uint32_t i = s.from; i < s.to; i++) {
-        const tp_event *e = &x->f->events.at[i];
+        const tp_flow_event *e = &x->f->events.at[i];
         fleet one = {0};
-        if (e->kind != TP_EVENT_START)
+        if (e->kind != TP_FLOW_START)
             continue;
         tp_push(x->a->arena, one, ((flight){.guard = e->path, .event = *e}));
         add_moved(x, into, &one, (uint32_t)tp_expr_get(x->a->p, turn)->value, twin, within(x->a->p, twin, before));
@@ -410,7 +410,7 @@ static bool start_family(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
 }
 
 /* Of a wait in each turn, with the turns of a family: it ends this one of `all`, where that is the one in flight. */
-static bool is_ended_by(proof *x, const flight *y, const tp_event *e, tp_expr turn, tp_expr count, flight *in_turn)
+static bool is_ended_by(proof *x, const flight *y, const tp_flow_event *e, tp_expr turn, tp_expr count, flight *in_turn)
 {
     tp_exprs *p = x->a->p;
     fleet one = {0}, moved = {0};
@@ -433,7 +433,7 @@ static bool is_ended_by(proof *x, const flight *y, const tp_event *e, tp_expr tu
 }
 
 /* The wait of each turn ends one family: of those on its counter at most one has copies, and that has one for each. */
-static bool end_family(proof *x, fleet *all, const tp_event *e, tp_expr turn, tp_expr count, bool *ended)
+static bool end_family(proof *x, fleet *all, const tp_flow_event *e, tp_expr turn, tp_expr count, bool *ended)
 {
     tp_exprs *p = x->a->p;
     tp_expr any = tp_const(p, 0);
@@ -467,10 +467,10 @@ static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
     bool ended[MOST_IN_FLIGHT] = {false};
     uint32_t kept = 0;
     for (uint32_t i = s.from; i < s.to; i++) {
-        const tp_event *e = &x->f->events.at[i];
-        if (e->kind != TP_EVENT_WAIT && !step(x, e, all) && !x->guessing) /* all are in flight up to the last wait */
+        const tp_flow_event *e = &x->f->events.at[i];
+        if (e->kind != TP_FLOW_WAIT && !step(x, e, all) && !x->guessing) /* all are in flight up to the last wait */
             return false;
-        if (e->kind != TP_EVENT_WAIT)
+        if (e->kind != TP_FLOW_WAIT)
             continue;
         if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
             return fails(x, "whether this waits, for what and where depends on data", e);
@@ -487,7 +487,7 @@ static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
 /* Is this a loop that starts copies and waits for none, or one of waits for what such a loop started? */
 static bool is_of_families(const proof *x, span s, tp_expr turn, tp_expr count, const fleet *all)
 {
-    uint32_t starts = count_events(x, s, TP_EVENT_START), waits = count_events(x, s, TP_EVENT_WAIT);
+    uint32_t starts = count_events(x, s, TP_FLOW_START), waits = count_events(x, s, TP_FLOW_WAIT);
     bool any = false;
     for (uint32_t i = 0; i < all->len; i++)
         any |= all->at[i].twin.id != 0;
@@ -581,8 +581,8 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
     tp_expr one = tp_const(p, 1);
     if (is_of_families(x, s, turn, count, all))
-        return count_events(x, s, TP_EVENT_START) ? start_family(x, s, turn, count, all)
-                                                  : end_families(x, s, turn, count, all);
+        return count_events(x, s, TP_FLOW_START) ? start_family(x, s, turn, count, all)
+                                                 : end_families(x, s, turn, count, all);
     fleet found = copy_of(x, all); /* a turn that keeps what it finds */
     proof attempt = *x;
     if (once(&attempt, s, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
@@ -616,8 +616,8 @@ static uint32_t end_of(const tp_flow *f, uint32_t at)
 {
     uint32_t depth = 0;
     for (uint32_t i = at; i < f->events.len; i++) {
-        depth += f->events.at[i].kind == TP_EVENT_LOOP;
-        depth -= f->events.at[i].kind == TP_EVENT_END;
+        depth += f->events.at[i].kind == TP_FLOW_LOOP;
+        depth -= f->events.at[i].kind == TP_FLOW_END;
         if (!depth)
             return i;
     }
@@ -627,13 +627,13 @@ static uint32_t end_of(const tp_flow *f, uint32_t at)
 static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        if (f->events.at[i].kind == TP_EVENT_START || f->events.at[i].kind == TP_EVENT_WAIT)
+        if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT)
             return true;
     return false;
 }
 
 /* Nothing that moves a buffer of the scope, or counts on its semaphores, is in flight any more. */
-static bool leave(proof *x, fleet *all, const tp_event *e)
+static bool leave(proof *x, fleet *all, const tp_flow_event *e)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all->len; i++) {
@@ -650,18 +650,18 @@ static bool leave(proof *x, fleet *all, const tp_event *e)
     return true;
 }
 
-static bool step(proof *x, const tp_event *e, fleet *all)
+static bool step(proof *x, const tp_flow_event *e, fleet *all)
 {
     switch (e->kind) {
-    case TP_EVENT_READ: return look(x, all, e, &e->place, false);
-    case TP_EVENT_WRITE: return look(x, all, e, &e->place, true);
-    case TP_EVENT_COPY: return sides(x, e);
-    case TP_EVENT_START: return start(x, all, e);
-    case TP_EVENT_WAIT: return wait(x, all, e);
-    case TP_EVENT_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
-    case TP_EVENT_LEAVE: return leave(x, all, e);
-    case TP_EVENT_LOOP:
-    case TP_EVENT_END: break;
+    case TP_FLOW_READ: return look(x, all, e, &e->place, false);
+    case TP_FLOW_WRITE: return look(x, all, e, &e->place, true);
+    case TP_FLOW_COPY: return sides(x, e);
+    case TP_FLOW_START: return start(x, all, e);
+    case TP_FLOW_WAIT: return wait(x, all, e);
+    case TP_FLOW_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
+    case TP_FLOW_LEAVE: return leave(x, all, e);
+    case TP_FLOW_LOOP:
+    case TP_FLOW_END: break;
     }
     return true;
 }
@@ -669,10 +669,10 @@ static bool step(proof *x, const tp_event *e, fleet *all)
 static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
 {
     for (uint32_t i = from; i < to; i++) {
-        const tp_event *e = &x->f->events.at[i];
-        uint32_t end = e->kind == TP_EVENT_LOOP ? end_of(x->f, i) : i;
+        const tp_flow_event *e = &x->f->events.at[i];
+        uint32_t end = e->kind == TP_FLOW_LOOP ? end_of(x->f, i) : i;
         bool good;
-        if (e->kind == TP_EVENT_LOOP && moves(x->f, i, end)) {
+        if (e->kind == TP_FLOW_LOOP && moves(x->f, i, end)) {
             good = turns(x, (span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
             i = end;
         } else {
@@ -733,7 +733,7 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
     for (uint32_t i = 0; good && i < all.len; i++)
         good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
     for (uint32_t i = 0; good && crosses && !x.counting && i < f->events.len; i++) /* which of them do was not kept */
-        if (f->events.at[i].kind == TP_EVENT_START)
+        if (f->events.at[i].kind == TP_FLOW_START)
             good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
                    fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
     if (tp_exprs_overflowed(a->p)) {

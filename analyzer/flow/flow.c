@@ -144,7 +144,7 @@ void flow_load(flow *f, const tp_inst *i)
     tp_leaks from = with_stored(f, &f->now.refs[i->access->operand], false);
     flow_value *out = &f->now.values[i->out];
     mapping m = map_access(f, i->access, i->node);
-    flow_note_access(f, TP_EVENT_READ, i->access);
+    flow_note_access(f, TP_FLOW_READ, i->access);
     if (tp_is_far(&f->k->operands[i->access->operand]))
         flow_unordered(f, i->access->operand, &out->leaks);
     if (m.known)
@@ -181,7 +181,7 @@ static void walk_store(flow *f, const tp_statement *s)
     tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
     flow_note_store(f, s->access->operand);
-    flow_note_access(f, TP_EVENT_WRITE, s->access);
+    flow_note_access(f, TP_FLOW_WRITE, s->access);
     flow_note_copy_within(f, s);
     if (m.whole) {
         next = value;
@@ -202,11 +202,11 @@ static void walk_start(flow *f, const tp_statement *s)
         walk_store(f, s);
     } else {
         map_access(f, s->access, NULL);
-        flow_note_access(f, TP_EVENT_WRITE, s->access);
+        flow_note_access(f, TP_FLOW_WRITE, s->access);
         flow_note_copy_within(f, s);
     }
     map_access(f, s->semaphore, NULL);
-    flow_note_copy(f, TP_EVENT_START, s);
+    flow_note_copy(f, TP_FLOW_START, s);
 }
 
 /* Neither side is looked at by the wait itself, so nothing is recorded of them. */
@@ -214,7 +214,7 @@ static void walk_wait(flow *f, const tp_statement *s)
 {
     bool recording = f->recording;
     map_access(f, s->semaphore, NULL);
-    flow_note_copy(f, TP_EVENT_WAIT, s);
+    flow_note_copy(f, TP_FLOW_WAIT, s);
     if (!tp_stores_here(f->k->operands, s))
         return;
     f->recording = false;
@@ -485,9 +485,9 @@ static void walk_turns(flow *f, const tp_statement *s)
         loop_head(f, &entry, &guess, slots, refs, counter);
         if (counted)
             set_loop_variable(f, s, variable);
-        flow_note_loop(f, TP_EVENT_LOOP, counter, count);
+        flow_note_loop(f, TP_FLOW_LOOP, counter, count);
         walk_turn(f, s);
-        flow_note_loop(f, TP_EVENT_END, counter, count);
+        flow_note_loop(f, TP_FLOW_END, counter, count);
     }
     f->path_exact = exact;
     f->path = outer;
@@ -536,7 +536,7 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_AWAIT:
             map_access(f, s->semaphore, NULL);
             sink(f, TP_SINK_BOUND, s->value);
-            flow_note_copy(f, TP_EVENT_COUNT, s);
+            flow_note_copy(f, TP_FLOW_COUNT, s);
             break;
         case TP_IF: walk_if(f, s); break;
         case TP_LOOP: walk_loop(f, s); break;

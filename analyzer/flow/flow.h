@@ -78,29 +78,29 @@ typedef struct tp_place {
 tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b);
 
 /* What happens in a step, in order, for TP502 and TP504. */
-typedef enum tp_event_kind {
-    TP_EVENT_READ,  /* place */
-    TP_EVENT_WRITE, /* place */
-    TP_EVENT_COPY,  /* from, place: of one buffer */
-    TP_EVENT_START, /* from, place, counter, bits */
-    TP_EVENT_WAIT,  /* the same */
-    TP_EVENT_COUNT, /* a semaphore that counts */
-    TP_EVENT_LEAVE, /* the buffers and semaphores of `scope` end */
-    TP_EVENT_LOOP,  /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
-    TP_EVENT_END,
-} tp_event_kind;
-typedef struct tp_event {
-    tp_event_kind kind;
+typedef enum tp_flow_event_kind {
+    TP_FLOW_READ,  /* place */
+    TP_FLOW_WRITE, /* place */
+    TP_FLOW_COPY,  /* from, place: of one buffer */
+    TP_FLOW_START, /* from, place, counter, bits */
+    TP_FLOW_WAIT,  /* the same */
+    TP_FLOW_COUNT, /* a semaphore that counts */
+    TP_FLOW_LEAVE, /* the buffers and semaphores of `scope` end */
+    TP_FLOW_LOOP,  /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
+    TP_FLOW_END,
+} tp_flow_event_kind;
+typedef struct tp_flow_event {
+    tp_flow_event_kind kind;
     tp_expr path;
     bool exact; /* it happens where the path holds; false: perhaps */
     tp_place place, from, counter;
     tp_expr bits;
     tp_scope scope;
     const tp_syntax *syntax;
-} tp_event;
+} tp_flow_event;
 
 typedef struct tp_flow {
-    TP_VEC(tp_event) events;
+    TP_VEC(tp_flow_event) events;
     TP_VEC(tp_sink) sinks;
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];

@@ -143,11 +143,11 @@ static inline tp_expr flow_meaning(flow *f, tp_vid v)
 /* events.c: what happens in a step, in order, where the body starts copies; nothing while nothing is recorded. */
 /* grid.c: nothing was written to the operand, where the condition holds. */
 tp_leaks flow_unwritten(flow *f, uint32_t operand, tp_expr when);
-void flow_note_access(flow *f, tp_event_kind kind, const tp_access *a);
-void flow_note_copy(flow *f, tp_event_kind kind, const tp_statement *s);
+void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a);
+void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s);
 void flow_note_leave(flow *f, tp_scope scope);
 void flow_note_copy_within(flow *f, const tp_statement *s);
-void flow_note_loop(flow *f, tp_event_kind kind, tp_expr counter, tp_expr count);
+void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
  * the tables. env has room for every symbol. False: none was found. */
 bool flow_find_trap(tp_analysis *a, int64_t *env);
