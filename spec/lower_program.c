@@ -43,14 +43,14 @@ static void give_arrays(tp_lower *l)
         l->p->table_value[i] = l->reference ? lower_new_value(l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
 }
 
-static void take_outputs(tp_lower *l, const tp_json *lines)
+static void take_outputs(tp_lower *l, tp_loc loc)
 {
     const tp_kernel *k = l->k;
     l->region = &l->p->statements;
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_local *o = lower_find_local(l, k->operands[i].name);
         if (!o && !k->operands[i].discard)
-            tp_raise(l->c, TP_RULE_SPEC_TYPE, lines->loc, "assign it outside of branches and loops first",
+            tp_raise(l->c, TP_RULE_SPEC_TYPE, loc, "assign it outside of branches and loops first",
                      "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
         if (o)
             l->p->operand_value[i] = lower_copy_of_slot(l, o->value, o->node);
@@ -86,7 +86,8 @@ static void lower_given(tp_lower *l, uint32_t table)
 
 typedef struct attempt {
     tp_lower l;
-    const tp_json *lines;
+    tp_block text;
+    tp_loc loc; /* where it stands */
 } attempt;
 
 static void lower_once(void *arg)
@@ -96,7 +97,7 @@ static void lower_once(void *arg)
     l->p = TP_NEW(l->c->arena, tp_program);
     collect_equalities(l);
     l->open = lower_open(l);
-    l->p->syntax = tp_parse_program(l->c, t->lines);
+    l->p->syntax = t->text;
     give_arrays(l);
     l->region = &l->p->statements;
     for (uint32_t i = 0; i < l->k->ntables && !l->reference; i++)
@@ -104,10 +105,10 @@ static void lower_once(void *arg)
             lower_given(l, i);
     lower_statements(l, &l->p->syntax, &l->p->statements);
     if (l->reference)
-        take_outputs(l, t->lines);
+        take_outputs(l, t->loc);
 }
 
-static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *lines, bool reference)
+static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, tp_block text, tp_loc loc, bool reference)
 {
     tp_map promoted = {0};
     for (;;) { /* one more name each time */
@@ -118,7 +119,8 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, const tp_json *l
                            .k = k,
                            .reference = reference,
                            .promoted = promoted},
-                     .lines = lines};
+                     .text = text,
+                     .loc = loc};
         tp_status st = tp_try(c->arena, lower_once, &t);
         if (st == TP_OK)
             return t.l.p;
@@ -134,12 +136,12 @@ static tp_program *check_program(tp_ctx *c, const tp_kernel *k, tp_program *p)
     return p;
 }
 
-tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
+tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, tp_block body)
 {
-    return check_program(c, k, lower_program(c, k, lines, false));
+    return check_program(c, k, lower_program(c, k, body, k->doc->loc, false));
 }
 
 tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return check_program(c, k, lower_program(c, k, lines, true));
+    return check_program(c, k, lower_program(c, k, tp_parse_program(c, lines), lines->loc, true));
 }

@@ -229,9 +229,9 @@ bool tp_program_has(const tp_program *p, tp_dtype dtype);
 struct tp_kernel;
 /* Is every value there before it is looked at, and has every instruction the arguments of its row? For tp_assert(). */
 bool tp_program_holds(tp_arena *a, const struct tp_kernel *k, const tp_program *p);
-/* Lower the lines of k's body. Raises TP002, TP003, TP004. */
-tp_program *tp_lower_body(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);
-/* Lower a reference program: operands are whole arrays under their names. */
+/* Lower a body of k, as tp_parse_program() has it. Raises TP002, TP004. */
+tp_program *tp_lower_body(tp_ctx *c, const struct tp_kernel *k, tp_block body);
+/* Parse and lower a reference program: operands are whole arrays under their names. Raises TP002, TP003, TP004. */
 tp_program *tp_lower_reference(tp_ctx *c, const struct tp_kernel *k, const tp_json *lines);
 
 #endif

@@ -241,7 +241,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
                  "write the statements, or leave \"kernel\" out to check the windows only",
                  "the body has no statements");
     if (body)
-        k->body = tp_lower_body(c, k, body);
+        k->body = tp_lower_body(c, k, r.body.len ? r.body : tp_parse_program(c, body));
     read_reference(&r, tp_json_get(doc, "reference"));
     k->cases = read_cases(c, doc);
     k->allow = read_waivers(c, doc, "allow");

@@ -49,14 +49,26 @@ static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
              "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
 
+/* What every operand begins as. */
+static tp_operand new_operand(tp_role role, tp_str name, tp_loc loc)
+{
+    return (tp_operand){
+        .role = role, .name = name, .loc = loc, .dtype = TP_NO_DTYPE, .memory = TP_MEM_VMEM, .buffers = 2, .alias = -1};
+}
+
+/* Room for a shape, which is written at `loc`. */
+static void set_rank(tp_reader *r, tp_operand *o, uint32_t rank, tp_loc loc)
+{
+    if (rank > TP_MAX_RANK)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, loc, NULL, "rank %u; at most %d dimensions are read", rank, TP_MAX_RANK);
+    o->rank = rank;
+    o->shape = TP_NEWN(r->c->arena, tp_expr, rank);
+    o->dims = TP_NEWN(r->c->arena, tp_dim, rank);
+}
+
 static void read_shape(tp_reader *r, tp_operand *o, const tp_json *v)
 {
-    o->rank = v->u.items.n;
-    if (o->rank > TP_MAX_RANK)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "rank %u; at most %d dimensions are read", o->rank,
-                 TP_MAX_RANK);
-    o->shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
-    o->dims = TP_NEWN(r->c->arena, tp_dim, o->rank);
+    set_rank(r, o, v->u.items.n, v->loc);
     for (uint32_t d = 0; d < o->rank; d++) {
         o->shape[d] = tp_read_int_expr(r, v->u.items.at[d], TP_NAME_SIZE, "a dimension");
         o->dims[d].shape_loc = v->u.items.at[d]->loc;
@@ -175,12 +187,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
     const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);
     const tp_json *valid = tp_member(r->c, v, "valid", TP_J_STRING, false);
-    o->role = role;
-    o->name = name->u.string;
-    o->loc = name->loc;
+    *o = new_operand(role, name->u.string, name->loc);
     o->memory = read_memory(r, v, role == TP_SCRATCH);
-    o->buffers = 2;
-    o->alias = -1;
     if (buffers) {
         if (buffers->u.integer < 1 || buffers->u.integer > TP_MAX_BUFFERS)
             tp_raise(r->c, TP_RULE_SPEC_VALUE, buffers->loc, NULL, "\"buffers\" is 1 to %d", TP_MAX_BUFFERS);
@@ -201,24 +209,20 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
 }
 
 /* Scratch in SMEM that no entry of "scratch" declares. */
-static tp_operand implied(tp_reader *r, tp_str name, tp_loc loc, tp_dtype dtype, uint32_t rank, tp_expr *shape)
+static tp_operand implied_scratch(tp_reader *r, tp_str name, tp_loc loc, tp_dtype dtype, uint32_t rank,
+                                  const tp_expr *shape)
 {
-    tp_dim *dims = TP_NEWN(r->c->arena, tp_dim, rank);
-    for (uint32_t d = 0; d < rank; d++)
-        dims[d].shape_loc = loc;
-    return (tp_operand){.role = TP_SCRATCH,
-                        .name = name,
-                        .loc = loc,
-                        .dtype = dtype,
-                        .memory = TP_MEM_SMEM,
-                        .rank = rank,
-                        .shape = shape,
-                        .dims = dims,
-                        .buffers = 2,
-                        .alias = -1,
-                        .implied = true,
-                        .ref_rank = rank,
-                        .ref_shape = shape};
+    tp_operand o = new_operand(TP_SCRATCH, name, loc);
+    o.dtype = dtype;
+    o.memory = TP_MEM_SMEM;
+    o.implied = true;
+    set_rank(r, &o, rank, loc);
+    for (uint32_t d = 0; d < rank; d++) {
+        o.shape[d] = shape[d];
+        o.dims[d].shape_loc = loc;
+    }
+    set_ref_shape(r, &o);
+    return o;
 }
 
 static void note_random(void *found, const char *kind, tp_str text)
@@ -297,8 +301,9 @@ static bool begins_with(tp_str line)
     return line.n - i > 4 && memcmp(line.p + i, "with", 4) == 0;
 }
 
-/* The body is read later, with the operands at hand; most have no such part. */
-static scoped_list find_scoped(tp_ctx *c, const tp_json *body)
+/* What is wrong with a body is said after what is wrong with the operands: it is parsed here only where it has such a
+ * part. */
+static scoped_list find_scoped(tp_reader *r, const tp_json *body)
 {
     scoped_list found = {0};
     bool any = false;
@@ -307,8 +312,8 @@ static scoped_list find_scoped(tp_ctx *c, const tp_json *body)
         any = line->type == TP_J_STRING && begins_with(line->u.string);
     }
     if (any) {
-        tp_block b = tp_parse_program(c, body);
-        collect_scoped(c, &b, &found);
+        r->body = tp_parse_program(r->c, body);
+        collect_scoped(r->c, &r->body, &found);
     }
     return found;
 }
@@ -322,14 +327,8 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
         tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, call),
                  "write scratch((8, 128), float32), scratch((n,), int32, smem) or scratch((2,), dma_semaphore)",
                  "a buffer has a shape in parentheses, and a dtype or the name of a kind of semaphore");
-    *o = (tp_operand){.role = TP_SCRATCH,
-                      .name = s->name->text,
-                      .loc = loc,
-                      .dtype = TP_NO_DTYPE,
-                      .buffers = 2,
-                      .alias = -1,
-                      .scoped = call,
-                      .memory = TP_MEM_VMEM};
+    *o = new_operand(TP_SCRATCH, s->name->text, loc);
+    o->scoped = call;
     tp_scope_add(r->c, &r->names, o->name, TP_NAME_OPERAND, index, loc);
     for (size_t i = 0; i < 2; i++)
         if (tp_str_is(call->kids[1]->text, tp_memory_name(COUNTERS[i]))) {
@@ -348,12 +347,7 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
     if (o->dtype == TP_NO_DTYPE)
         o->dtype = dtype_named(r, call->kids[1]->text, tp_node_loc(r->c, call->kids[1]));
     const tp_node *shape = call->kids[0];
-    o->rank = shape->nkids;
-    if (o->rank > TP_MAX_RANK)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_node_loc(r->c, shape), NULL, "rank %u; at most %d dimensions are read",
-                 o->rank, TP_MAX_RANK);
-    o->shape = TP_NEWN(r->c->arena, tp_expr, o->rank);
-    o->dims = TP_NEWN(r->c->arena, tp_dim, o->rank);
+    set_rank(r, o, shape->nkids, tp_node_loc(r->c, shape));
     for (uint32_t d = 0; d < o->rank; d++) {
         o->shape[d] = tp_int_expr_of(r, shape->kids[d], TP_NAME_SIZE, false);
         o->dims[d].shape_loc = tp_node_loc(r->c, shape->kids[d]);
@@ -363,7 +357,7 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
 
 void tp_read_operands(tp_reader *r)
 {
-    scoped_list parts = find_scoped(r->c, tp_json_get(r->k->doc, "kernel"));
+    scoped_list parts = find_scoped(r, tp_json_get(r->k->doc, "kernel"));
     static const char *const KEYS[] = {"inputs", "outputs", "scratch"};
     const tp_json *lists[3];
     uint32_t counts[3], total = 0;
@@ -390,14 +384,13 @@ void tp_read_operands(tp_reader *r)
             read_operand(r, &r->k->operands[at], lists[i]->u.items.at[j], (tp_role)i, at);
     for (uint32_t t = 0; t < r->k->ntables; t++)
         if (r->k->tables[t].is_mutable)
-            r->k->operands[at++] = implied(r, r->k->tables[t].name, r->k->tables[t].loc, r->k->tables[t].dtype,
-                                           r->k->tables[t].rank, r->k->tables[t].shape);
+            r->k->operands[at++] = implied_scratch(r, r->k->tables[t].name, r->k->tables[t].loc, r->k->tables[t].dtype,
+                                                   r->k->tables[t].rank, r->k->tables[t].shape);
     if (random) {
-        tp_expr *shape = TP_NEWN(r->c->arena, tp_expr, 1);
+        tp_expr words = tp_const(r->k->exprs, 3);
         tp_loc loc = tp_json_get(r->k->doc, "kernel")->loc;
-        shape[0] = tp_const(r->k->exprs, 3);
         tp_scope_add(r->c, &r->names, TP_S(TP_PRNG_STATE), TP_NAME_OPERAND, at, loc);
-        r->k->operands[at++] = implied(r, TP_S(TP_PRNG_STATE), loc, TP_U32, 1, shape);
+        r->k->operands[at++] = implied_scratch(r, TP_S(TP_PRNG_STATE), loc, TP_U32, 1, &words);
     }
     for (uint32_t j = 0; j < parts.len; j++, at++)
         read_scoped(r, &r->k->operands[at], &parts.at[j], at);

@@ -33,6 +33,7 @@ typedef struct tp_reader {
     tp_names names;
     const tp_json *sizes; /* the "sizes" object, while it is being read */
     uint8_t *size_state;  /* 0 not read, 1 being read, 2 done */
+    tp_block body;        /* "kernel", where its operands had to be known before; else empty */
 } tp_reader;
 
 const tp_name *tp_scope_find(const tp_names *names, tp_str name);

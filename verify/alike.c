@@ -36,8 +36,8 @@ bool tp_does_the_same(tp_job *new, const tp_findings *found, const tp_job *old, 
     bool semantics, same = body && other && tp_same_but_body(new->arena, was, s, &semantics), waits = false;
     for (uint32_t i = 0; same && i < s->nkernels; i++) {
         const tp_kernel *k = s->kernels[i];
-        tp_alike r =
-            tp_bodies_alike(new->arena, k, tp_lower_body(&new->ctx, k, body), tp_lower_body(&there, k, other), o);
+        tp_alike r = tp_bodies_alike(new->arena, k, tp_lower_body(&new->ctx, k, tp_parse_program(&new->ctx, body)),
+                                     tp_lower_body(&there, k, tp_parse_program(&there, other)), o);
         same = r.shown && (semantics || (r.plain && !r.waits));
         waits |= r.waits;
     }
