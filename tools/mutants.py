@@ -10,6 +10,10 @@ counted apart, and built only with --all.
 
     mutants.py [--count 200] [--seed 1] [--jobs 1] [--only FILE...] [--all] [--survivors]
 
+A test that never executes the line cannot notice: one run of each test with the
+judged files instrumented (gcov) says which do. A change that the compiler turns into
+the same code is no defect. A mutant costs one object and the link of what runs.
+
 The test that is most likely to notice, for what it costs, goes first; the tests
 of over 5 CPU seconds wait until all mutants met the cheaper ones. Limits are CPU
 seconds, a multiple of what the test takes without a defect, so other load changes
@@ -85,13 +89,16 @@ HARMLESS = re.compile(
 # Nothing but words is made in functions of such names.
 WORDS = re.compile(r"print|text|say|advise|advice|label|explain|describe|message|why")
 # What may notice, as binary, or binary:filter of its tests, or either with /PART: with the settings of that part, which cost less.
-TESTS = ["oracle", "recheck", "certificates", "prover/few", "tables/few", "bodies/few", "instances/few", "summary/few", "verdicts/own", "prover", "tables",
-         "bodies", "instances", "verdicts", "cli:rules_on_their_examples", "summary", "derivations", "flight", "box", "defects:*_are_*", "workflow:the_cache_*",
-         "workflow:diff_*", "fixes:fixes_say_*", "cli:second_solver"]
+TESTS = ["oracle", "recheck", "certificates", "prover/few", "tables/few", "bodies/few", "instances/few", "verdicts/own", "prover", "tables",
+         "bodies", "instances", "verdicts", "cli:rules_on_their_examples", "summary:random_bodies", "summary:pairs_of_programs", "summary:semantics",
+         "summary:written_examples", "summary:gallery", "derivations", "flight", "box", "defects:look_*/lint", "defects:planted_*_of_copies_*/lint",
+         "defects:planted_*_are_*/lint", "defects:*_are_*/verify", "workflow:the_cache_*", "workflow:diff_*", "fixes:fixes_say_*", "cli:second_solver"]
 SETTINGS = {"certificates": {"TEST_TRIALS": "2500"}, "instances": {"TEST_TRIALS": "200"}, "tables": {"TEST_TRIALS": "80"},
-            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"}, "defects": {"TEST_EVERY": "10"},
+            "prover": {"TEST_TRIALS": "2500"}, "summary": {"TEST_TRIALS": "400"},
+            "defects/lint": {"TEST_COMMAND": "lint"}, "defects/verify": {"TEST_COMMAND": "verify", "TEST_EVERY": "10"},
             "prover/few": {"TEST_TRIALS": "400"}, "tables/few": {"TEST_TRIALS": "15"}, "bodies/few": {"TEST_TRIALS": "40"},
-            "instances/few": {"TEST_TRIALS": "25"}, "summary/few": {"TEST_TRIALS": "30"}}
+            "instances/few": {"TEST_TRIALS": "25"}}
+SAME = "same code"  # a verdict: no test ran
 COUNTED = re.compile(r"^(bodies|tables|prover|intervals|boxes|output boxes|aliases|instances)\b.*\d.*$", re.M)
 
 
@@ -141,9 +148,15 @@ def digest(folders):
     return h.hexdigest()[:16]
 
 
+def children_cpu():
+    """Of what this process started and waited for: right for one thing at a time."""
+    r = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return r.ru_utime + r.ru_stime
+
+
 def run(command, cwd, cpu, **env):
     """Exit code (negative: a signal, or nothing came for very long), what was counted, CPU seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_cpu()
     limits = f"ulimit -t {int(cpu)}; ulimit -v 6000000; ulimit -c 0; exec "
     p = subprocess.Popen(["sh", "-c", limits + command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          text=True, errors="replace", start_new_session=True, env={**os.environ, **env})
@@ -156,16 +169,22 @@ def run(command, cwd, cpu, **env):
     except ProcessLookupError:
         pass
     p.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return code, [m[0] for m in COUNTED.finditer(out)], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return code, [m[0] for m in COUNTED.finditer(out)], children_cpu() - before
 
 
 class Copy:
-    """A built tree of its own. base: what each test counts there without a defect, and what it costs."""
+    """A built tree of its own. base: what each test counts there without a defect, what it costs, and the lines that it executes."""
 
     def __init__(self, number, base):
         self.path, self.base = WORK / str(number), base
         self.update()
+        if run(f"make -s {FLAGS} all {' '.join(binaries())}", self.path, 1800)[0]:
+            sys.exit("mutants: the tree does not build")
+        # what make would do for each object and program; the first -o of a line names it
+        lines = subprocess.run(f"make -nB {FLAGS} all {' '.join(binaries())}", shell=True, cwd=self.path, capture_output=True, text=True).stdout.split("\n")
+        self.commands = {m[1]: line for line in lines if (m := re.search(r" -o (\S+)", line))}
+        self.commands["archive"] = next(line for line in lines if "internal.a && " in line)
+        self.linked = set()
 
     def update(self):
         """As the tree is; what is the same keeps its date, so that little is built."""
@@ -180,47 +199,122 @@ class Copy:
                 to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / f, to)
 
-    def make(self, tests):
-        binaries = {f"build/release/tests/test_{re.split('[:/]', t)[0]}" for t in tests}
-        return run(f"make -s CFLAGS='-w -g0' all {' '.join(sorted(binaries))}", self.path, 600)[0] == 0
+    def compile(self, name, flags=""):
+        return run(f"env CCACHE_DISABLE=1 {self.commands[object_of(name)]} {flags}", self.path, 600)[0] == 0
+
+    def link(self, t, flags=""):
+        """What the test runs, if that is not done since the last object was compiled."""
+        binary = binary_of(t)
+        if not self.linked:
+            self.linked.add("archive")
+            run(f"sh -c '{self.commands['archive']}'", self.path, 600)
+        for program in [binary, PROGRAM] if PROGRAM.encode() in (self.path / f"{binary}.o").read_bytes() else [binary]:
+            if program not in self.linked:
+                self.linked.add(program)
+                if run(f"{self.commands[program]} {flags}", self.path, 600)[0]:
+                    sys.exit(f"mutants: {program} cannot be linked")
 
     def test(self, t, name):
         """name: the file with the defect, "" without one."""
         binary, _, only = t.partition("/")[0].partition(":")
-        env = SETTINGS.get(t, SETTINGS.get(binary, {})) | ({"TEST_ONLY": only} if only else {})
+        part = t.partition("/")[2]
+        env = SETTINGS.get(f"{binary}/{part}" if part else binary, {}) | ({"TEST_ONLY": only} if only else {})
         if t == "verdicts/own":
             env = {"TEST_SPECS": own_specs(name)}
-        cpu = 20 + 5 * self.base[t][1] if t in self.base else 600
-        return run(f"build/release/tests/test_{binary}", self.path, cpu, **env)
+        cpu = 20 + 5 * self.base[t]["cpu"] if t in self.base else 900
+        return run(binary_of(t), self.path, cpu, **env)
 
     def measure(self):
-        """The tests without a defect."""
-        if not self.make(TESTS):
-            sys.exit("mutants: the tree does not build")
+        """The tests without a defect, the judged files instrumented."""
+        for name in judged():
+            self.compile(name, "-Og --coverage")
+        self.linked = set()
         for t in TESTS:
+            for old in self.path.rglob("*.gcda"):
+                old.unlink()
+            self.link(t, "--coverage")
             code, counts, cpu = self.test(t, "")
             if code:
                 sys.exit(f"mutants: test_{t} fails as it is")
-            self.base[t] = (counts, cpu)
+            self.base[t] = {"counts": counts, "cpu": cpu, "lines": self.executed()}
+            print(f"mutants: test_{t} takes {cpu:.1f} CPU s", flush=True)
+        for name in judged():
+            self.compile(name)
+        self.linked = set()
+
+    def executed(self):
+        """By file: lines that were executed, lines with a counter that were not, and functions as [first, last]."""
+        out = {}
+        for name in judged():
+            data = (self.path / object_of(name)).with_suffix(".gcda")
+            if data.exists():
+                text = subprocess.run(["gcov", "-t", "--json-format", data], cwd=self.path, capture_output=True, text=True).stdout
+                here = [f for f in json.loads(text)["files"] if f["file"] == name]
+                rows = [row for f in here for row in f["lines"]]
+                hit = {row["line_number"] for row in rows if row["count"] > 0}
+                out[name] = {"hit": sorted(hit), "missed": sorted({row["line_number"] for row in rows} - hit),
+                             "functions": [[x["start_line"], x["end_line"]] for f in here for x in f["functions"]]}
+        return out
 
     def judge(self, mutant, order):
-        """(the test that kills it, "" when it survives, None when it does not compile; the tests that ran)"""
+        """(the test that kills it, "" when it survives, None when it does not compile, SAME; the tests that ran)"""
         name, number, changed = mutant
-        path = self.path / name
-        original = path.read_text()
+        path, obj = self.path / name, self.path / object_of(name)
+        original, pristine = path.read_text(), obj.read_bytes()
         lines = original.split("\n")
         lines[number] = re.sub(r"flow_first\(f, ([^,()]+(?:\([^()]*\))?), .*", r"(\1);", changed)
+        ran = []
         try:
             path.write_text("\n".join(lines))
-            for i, t in enumerate(order):
-                if i < 2 and not self.make(order[:1] if i == 0 else order):
-                    return None, []
+            if not self.compile(name):
+                return None, ran
+            if obj.read_bytes() == pristine:
+                return SAME, ran
+            self.linked = set()
+            for t in order:
+                self.link(t)
                 code, counts, _ = self.test(t, name)
-                if code or counts != self.base[t][0]:
-                    return t, order[:i + 1]
-            return "", order
+                ran.append(t)
+                if code or counts != self.base[t]["counts"]:
+                    return t, ran
+            return "", ran
         finally:
             path.write_text(original)
+            obj.write_bytes(pristine)
+
+
+PROGRAM = "build/release/tileproof"
+FLAGS = "CFLAGS='-w -g0'" + (" LDFLAGS=-fuse-ld=lld" if shutil.which("ld.lld") else "")
+
+
+def binary_of(t):
+    return f"build/release/tests/test_{re.split('[:/]', t)[0]}"
+
+
+def binaries():
+    return sorted({binary_of(t) for t in TESTS})
+
+
+def object_of(name):
+    return "build/release/" + name.removesuffix(".c") + ".o"
+
+
+def judged():
+    return [str(path.relative_to(ROOT)) for pattern in FILES for path in sorted(ROOT.glob(pattern))]
+
+
+def reaches(base, t, mutant):
+    """Does the test execute the line? A line without a counter: those beside it that have one. Outside of functions: who knows."""
+    name, line = mutant[0], mutant[1] + 1
+    seen = base["verdicts" if t == "verdicts/own" else t]["lines"].get(name)
+    if seen is None:
+        return False  # nothing of the file
+    inside = next((f for f in seen["functions"] if f[0] <= line <= f[1]), None)
+    if not inside:
+        return True
+    hit, rows = set(seen["hit"]), sorted(n for n in seen["hit"] + seen["missed"] if inside[0] <= n <= inside[1])
+    beside = [n for n in rows if n < line][-1:] + [n for n in rows if n > line][:1]
+    return any(n in hit for n in ([line] if line in rows else beside))
 
 
 def own_specs(name):
@@ -238,25 +332,29 @@ def likeliest(name, log, base):
         for t in m["ran"]:
             ran[t] += weight
         noticed[m["by"]] += weight
-    return sorted(TESTS, key=lambda t: -(noticed[t] + 1) / (ran[t] + 2) / (base[t][1] + 0.3))
+    return sorted(TESTS, key=lambda t: -(noticed[t] + 1) / (ran[t] + 2) / (base[t]["cpu"] + 0.3))
 
 
 class Log:
-    """Verdicts by mutant, one JSON object a line; the first line says of which sources, and what the tests do without a
-    defect. open: some tests did not run yet."""
+    """Verdicts by mutant, one JSON object a line; the first line says of which sources. base.json has what the tests do
+    without a defect, of these sources and tests."""
 
     def __init__(self, seed, again):
         self.path, self.verdicts, self.base = WORK / f"{seed}.log", {}, {}
-        head = {"sources": digest({"analyzer", "smt", "spec", "base"}), "tests": digest({"tests", "examples", "kernels", "cli", "verify"})}
+        self.head = {"sources": digest({"analyzer", "smt", "spec", "base"})}
+        self.about = self.head | {"tests": digest({"tests", "examples", "kernels", "cli", "verify"}), "names": TESTS}
         kept = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
-        if kept and kept[0].get("sources") == head["sources"]:
-            self.base = kept[0]["base"] if kept[0].get("tests") == head["tests"] else {}
+        if kept and kept[0] == self.head:
             self.verdicts = {m["key"]: m for m in kept[1:] if not (again and m["by"] == "")}
-        self.head = head
+        if (WORK / "base.json").exists():
+            base = json.loads((WORK / "base.json").read_text())
+            self.base = base["tests"] if base["about"] == self.about else {}
 
     def begin(self, base):
+        self.base = base
+        (WORK / "base.json").write_text(json.dumps({"about": self.about, "tests": base}))
         self.file = self.path.open("w")
-        self.write(self.head | {"base": base})
+        self.write(self.head)
         for m in self.verdicts.values():
             self.write(m)
 
@@ -264,16 +362,18 @@ class Log:
         self.file.write(json.dumps(row) + "\n")
         self.file.flush()
 
-    def add(self, mutant, by, ran):
-        key = key_of(mutant)
-        ran = self.verdicts.get(key, {"ran": []})["ran"] + ran
-        self.verdicts[key] = {"key": key, "file": mutant[0], "by": by, "ran": ran, "open": by == "" and len(ran) < len(TESTS)}
+    def add(self, mutant, by, ran, cpu):
+        key, before = key_of(mutant), self.verdicts.get(key_of(mutant), {"ran": [], "cpu": 0})
+        self.verdicts[key] = {"key": key, "file": mutant[0], "by": by, "ran": before["ran"] + ran, "cpu": round(before["cpu"] + cpu, 1)}
         self.write(self.verdicts[key])
 
     def needs(self, mutant, tests):
-        """Those of the tests, whose verdict on it is missing."""
+        """Those of the tests that may notice it and have not been asked; None: it was not even compiled."""
         m = self.verdicts.get(key_of(mutant))
-        return [t for t in tests if t not in m["ran"]] if m and m["by"] == "" else [] if m else tests
+        if m and m["by"] != "":
+            return []
+        rest = [t for t in tests if reaches(self.base, t, mutant) and not (m and t in m["ran"])]
+        return rest if rest or m else None
 
 
 def key_of(mutant):
@@ -286,8 +386,9 @@ def judge_all(places, count, read, tests, log, copies, jobs):
     def one(mutant, needed):
         copy = copies.get()
         try:
-            order = [t for t in likeliest(mutant[0], dict(log.verdicts), copy.base) if t in needed]
-            return mutant, *copy.judge(mutant, order)
+            before = children_cpu()
+            order = [t for t in likeliest(mutant[0], dict(log.verdicts), copy.base) if t in (needed or [])]
+            return mutant, *copy.judge(mutant, order), children_cpu() - before
         finally:
             copies.put(copy)
 
@@ -297,7 +398,7 @@ def judge_all(places, count, read, tests, log, copies, jobs):
             m = next(next_place, None) if len(waiting) < jobs and len(sample) + len(waiting) < count else None
             if m in read:
                 sample.append(m)
-            elif m and (needed := log.needs(m, tests)):
+            elif m and (needed := log.needs(m, tests)) != []:
                 waiting.add(pool.submit(one, m, needed))
             elif m:
                 if log.verdicts.get(key_of(m), {"by": ""})["by"] is not None:
@@ -305,12 +406,12 @@ def judge_all(places, count, read, tests, log, copies, jobs):
             elif waiting:
                 done, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
                 for f in done:
-                    mutant, by, ran = f.result()
-                    log.add(mutant, by, ran)
+                    mutant, by, ran, cpu = f.result()
+                    log.add(mutant, by, ran, cpu)
                     if by is not None:
                         sample.append(mutant)
-                        word = by or ("open" if log.verdicts[key_of(mutant)]["open"] else "SURVIVES")
-                        print(f"{len(sample):4} {word}  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
+                        word = by or ("open" if log.needs(mutant, TESTS) else "SURVIVES")
+                        print(f"{len(sample):4} {word}  {cpu:.0f} s  {mutant[0]}:{mutant[1] + 1}: {mutant[2].strip()}", flush=True)
             else:
                 break
     return sample
@@ -342,26 +443,25 @@ def main():
         copies.put(copy := Copy(n, log.base))
         if n == 0 and not log.base:
             copy.measure()
-        elif not copy.make(TESTS):
-            sys.exit("mutants: the tree does not build")
     log.begin(log.base)
     print(f"mutants: {len(places)} places, seed {o.seed}, {len(log.verdicts)} in the log; ready after {time.time() - start:.0f} s; "
-          f"all tests take {sum(cpu for _, cpu in log.base.values()):.0f} CPU s", flush=True)
-    cheap = [t for t in TESTS if log.base[t][1] < 5]
+          f"all tests take {sum(b['cpu'] for b in log.base.values()):.0f} CPU s", flush=True)
+    cheap = [t for t in TESTS if log.base[t]["cpu"] < 5]
     read = set() if o.all else {m for m in places if known(m)}
     sample = judge_all(places, o.count, read, cheap, log, copies, o.jobs)
     judge_all(sample, len(sample), read, TESTS, log, copies, o.jobs)
-    same = [m for m in sample if known(m) and not log.verdicts.get(key_of(m), {}).get("by")]
-    survivors = [m for m in sample if m not in same and not log.verdicts[key_of(m)]["by"]]
-    by = collections.Counter(log.verdicts[key_of(m)]["by"] for m in sample if m not in same and m not in survivors)
-    for m in same:
-        print(f"no defect {m[0]}:{m[1] + 1}: {m[2].strip()}   ({known(m)})")
-    for m in survivors:
+    judged_as = {m: log.verdicts.get(key_of(m), {"by": "", "cpu": 0}) for m in sample}
+    why = {m: known(m) if judged_as[m]["by"] == "" else "compiles to the same code" for m in sample if judged_as[m]["by"] in ("", SAME)}
+    survivors = [m for m in why if not why[m]]
+    by = collections.Counter(v["by"] for v in judged_as.values() if v["by"] not in ("", SAME))
+    for m in sorted(m for m in why if why[m]):
+        print(f"no defect {m[0]}:{m[1] + 1}: {m[2].strip()}   ({why[m]})")
+    for m in sorted(survivors):
         print(f"survives  {m[0]}:{m[1] + 1}: {m[2].strip()}")
     killed, total = by.total(), by.total() + len(survivors)
     print("killed by " + ", ".join(f"{t} {n}" for t, n in by.most_common()))
-    print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %), {len(same)} more are no defects, "
-          f"in {(time.time() - start) / 60:.0f} minutes")
+    print(f"mutants: {killed} of {total} killed ({100 * killed / max(total, 1):.1f} %), {len(why) - len(survivors)} more are no defects; "
+          f"{sum(v['cpu'] for v in judged_as.values()) / max(len(sample), 1):.1f} CPU s a mutant")
     sys.exit(killed < 0.95 * total)
 
 

@@ -611,5 +611,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_bodies), cmocka_unit_test(pairs_of_programs),
                                        cmocka_unit_test(semantics), cmocka_unit_test(written_examples),
                                        cmocka_unit_test(gallery)};
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
