@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "demand/internal.h"
+#include "spec/table.h"
 
 static const char *undefined_text(uint8_t kind)
 {
@@ -456,6 +457,7 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
                      .ids = 1};
     d->env = TP_NEWN(a, int64_t, syms + 1);
     memcpy(d->env, o->env, syms * sizeof *d->env);
+    tp_assert(tp_tables_are_prepared(a, d->k, d->env));
     d->shapes = TP_NEWN(a, shape, n);
     d->refs = TP_NEWN(a, shape, operands);
     d->arrays = TP_NEWN(a, shape, operands);

@@ -36,6 +36,11 @@ void emit_subscripts(emitter *e, const tp_node *place);
 /* pallas_copy.c: the call n as a statement that moves data or counts it; false: it is none, and nothing is written. */
 bool emit_movement(emitter *e, const tp_node *n);
 
+/* (8, 128): a list of integer expressions. */
+void emit_shape(emitter *e, const tp_json *list);
+/* pallas_prepare.c: the function of "prepare", and its call; nothing without it. */
+void emit_prepare(emitter *e);
+
 /* names.c: what lives on behind a branch, loop or `with`: names that it assigns and that exist already, that both arms
  * of a branch define, or that a `with` defines. */
 typedef TP_VEC(tp_str) emit_names;

@@ -19,7 +19,7 @@ static const tp_json *declaration(const emitter *e, uint32_t operand)
     return entry(e, KEYS[o->role], operand - first);
 }
 
-static void shape(emitter *e, const tp_json *list)
+void emit_shape(emitter *e, const tp_json *list)
 {
     emit_text(e, "(");
     for (uint32_t i = 0; i < list->u.items.n; i++) {
@@ -39,7 +39,7 @@ static void block_entry(emitter *e, const tp_json *v)
         emit_expression(e, tp_json_get(v, "element"));
         if (padding) {
             emit_text(e, ", ");
-            shape(e, padding);
+            emit_shape(e, padding);
         }
         emit_text(e, ")");
     } else {
@@ -63,13 +63,13 @@ static void block_spec(emitter *e, uint32_t operand)
         emit_text(e, blocks->u.items.n == 1 ? ",), lambda " : "), lambda ");
         for (uint32_t i = 0; i < e->k->naxes; i++)
             emit_item(e, i, e->k->axes[i].name);
-        for (uint32_t i = 0; i < e->k->ntables; i++) {
+        for (uint32_t i = 0; i < e->k->nprefetched; i++) {
             emit_text(e, i || e->k->naxes ? ", " : "");
             emit_ref(e, e->k->tables[i].name);
         }
         emit_text(e, ": ");
         if (map)
-            shape(e, map);
+            emit_shape(e, map);
         else
             emit_text(e, "()");
     }
@@ -109,7 +109,7 @@ static bool size_from_shapes(emitter *e, const tp_size *s)
     for (uint32_t i = 0; i < k->ninputs && !found; i++)
         found = shape_line(e, s, k->operands[i].name, k->operands[i].shape, k->operands[i].rank);
     for (uint32_t i = 0; i < k->ntables && !found; i++)
-        found = shape_line(e, s, k->tables[i].name, k->tables[i].shape, k->tables[i].rank);
+        found = !k->tables[i].prepared && shape_line(e, s, k->tables[i].name, k->tables[i].shape, k->tables[i].rank);
     return found;
 }
 
@@ -183,14 +183,18 @@ static void function_name(emitter *e)
     emit_identifier(e, tp_buf_view(&name));
 }
 
-/* Tables, then inputs. */
-static void arguments(emitter *e)
+/* Tables, then inputs: those of the call, or what the function takes. False: there are none. */
+static bool arguments(emitter *e, bool call)
 {
     bool any = false;
-    for (uint32_t i = 0; i < e->k->ntables; i++, any = true)
-        emit_item(e, any, e->k->tables[i].name);
+    for (uint32_t i = 0; i < e->k->ntables; i++)
+        if (call ? i < e->k->nprefetched : !e->k->tables[i].prepared) {
+            emit_item(e, any, e->k->tables[i].name);
+            any = true;
+        }
     for (uint32_t i = 0; i < e->k->ninputs; i++, any = true)
         emit_item(e, any, e->k->operands[i].name);
+    return any;
 }
 
 static void signature(emitter *e)
@@ -200,8 +204,7 @@ static void signature(emitter *e)
     emit_text(e, "def ");
     function_name(e);
     emit_text(e, "(");
-    arguments(e);
-    emit_text(e, k->ntables + k->ninputs ? ", *" : "*");
+    emit_text(e, arguments(e, false) ? ", *" : "*");
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
         e->b = &nothing;
@@ -287,16 +290,16 @@ static void kernel_function(emitter *e)
 {
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
-    for (uint32_t i = 0; i < k->ntables + tp_noperands(k); i++) {
-        if (i >= k->ntables && is_generator(&k->operands[i - k->ntables]))
+    for (uint32_t i = 0; i < k->nprefetched + tp_noperands(k); i++) {
+        if (i >= k->nprefetched && is_generator(&k->operands[i - k->nprefetched]))
             continue;
-        if (i >= k->ntables && k->operands[i - k->ntables].scoped) /* the last ones: of a `with` in the body */
+        if (i >= k->nprefetched && k->operands[i - k->nprefetched].scoped) /* the last ones: of a `with` in the body */
             break;
         emit_text(e, i ? ", " : "");
-        if (i < k->ntables && k->tables[i].is_mutable)
+        if (i < k->nprefetched && k->tables[i].is_mutable)
             given_ref(e, &k->tables[i]);
         else
-            emit_ref(e, i < k->ntables ? k->tables[i].name : k->operands[i - k->ntables].name);
+            emit_ref(e, i < k->nprefetched ? k->tables[i].name : k->operands[i - k->nprefetched].name);
     }
     emit_text(e, "):\n");
     for (uint32_t i = 0; i < k->naxes; i++) {
@@ -304,7 +307,7 @@ static void kernel_function(emitter *e)
         emit_identifier(e, k->axes[i].name);
         tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
     }
-    for (uint32_t t = 0; t < k->ntables; t++)
+    for (uint32_t t = 0; t < k->nprefetched; t++)
         if (k->tables[t].is_mutable)
             take_given(e, &k->tables[t]);
     e->indent = 2;
@@ -331,7 +334,7 @@ static void grid_spec(emitter *e)
     tp_buf_printf(
         e->b,
         "        grid_spec=pltpu.PrefetchScalarGridSpec(\n            num_scalar_prefetch=%u,\n            grid=(",
-        k->ntables);
+        k->nprefetched);
     e->outside = true;
     for (uint32_t i = 0; i < k->naxes; i++) {
         emit_expression(e, tp_json_get(axes->u.items.at[i], "steps"));
@@ -353,7 +356,7 @@ static void grid_spec(emitter *e)
         emit_text(e, "                ");
         emit_scratch(e, &k->operands[i]);
         emit_text(e, "(");
-        shape(e, tp_json_get(v, "shape"));
+        emit_shape(e, tp_json_get(v, "shape"));
         if (!tp_is_semaphore(&k->operands[i])) {
             emit_text(e, ", ");
             operand_dtype(e, v);
@@ -392,7 +395,7 @@ static void pallas_call(emitter *e)
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_json *v = declaration(e, i);
         emit_text(e, "            jax.ShapeDtypeStruct(");
-        shape(e, tp_json_get(v, "shape"));
+        emit_shape(e, tp_json_get(v, "shape"));
         emit_text(e, ", ");
         operand_dtype(e, v);
         tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),
@@ -405,13 +408,13 @@ static void pallas_call(emitter *e)
         emit_text(e, "        input_output_aliases={");
         for (uint32_t i = k->ninputs, any = 0; i < k->ninputs + k->noutputs; i++)
             if (k->operands[i].alias >= 0)
-                tp_buf_printf(e->b, "%s%u: %u", any++ ? ", " : "", (uint32_t)k->operands[i].alias + k->ntables,
+                tp_buf_printf(e->b, "%s%u: %u", any++ ? ", " : "", (uint32_t)k->operands[i].alias + k->nprefetched,
                               i - k->ninputs);
         emit_text(e, "},\n");
     }
     compiler_params(e);
     emit_text(e, "        interpret=interpret,\n    )(");
-    arguments(e);
+    arguments(e, true);
     emit_text(e, ")\n");
 }
 
@@ -449,7 +452,8 @@ void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
     emit_text(&e, "].\"\"\"\n");
     dtypes(&e);
     sizes(&e);
-    for (uint32_t i = 0; i < k->ntables; i++) {
+    emit_prepare(&e);
+    for (uint32_t i = 0; i < k->nprefetched; i++) {
         emit_text(&e, "    ");
         emit_identifier(&e, k->tables[i].name);
         emit_text(&e, k->tables[i].rank ? " = " : " = jnp.reshape(");

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/processors.h"
 #include "kernels/trial/equiv.h"
+#include "spec/prepare.h"
 #include "spec/table.h"
 
 _Noreturn static void fail(tp_call *c, tp_status st, tp_str why)
@@ -77,6 +78,8 @@ static void fetch_tables(tp_call *c)
     for (uint32_t i = 0; i < c->kernel->ntables; i++) {
         const tp_table *t = &c->kernel->tables[i];
         tp_str why = {NULL, 0};
+        if (t->prepared)
+            continue;
         tp_status st = c->fetch(c->ctx, t->name, t->dtype, &c->tables[i], &why);
         if (st != TP_OK)
             fail(c, st, why);
@@ -148,7 +151,7 @@ static void infer_sizes(tp_call *c)
                     c->known[s] = progress = true;
             }
         for (uint32_t i = 0; i < k->ntables; i++)
-            for (uint32_t d = 0; d < k->tables[i].rank; d++) {
+            for (uint32_t d = 0; d < k->tables[i].rank && !k->tables[i].prepared; d++) {
                 int s = only_unknown(c, k->tables[i].shape[d]);
                 if (s >= 0 && solve(c, k->tables[i].shape[d], s, c->tables[i].dims[d]))
                     c->known[s] = progress = true;
@@ -222,7 +225,7 @@ static void bind_tables(tp_call *c)
         fail(c, TP_E_INPUT, why);
     for (uint32_t i = 0; i < k->ntables; i++) {
         const tp_table_data *d = tp_bound_table(c->env, k->tables[i].sym);
-        for (uint32_t x = 0; x < d->rank; x++)
+        for (uint32_t x = 0; x < d->rank && !k->tables[i].prepared; x++)
             if (d->dims[x] != c->tables[i].dims[x])
                 fail(c, TP_E_INPUT,
                      tp_printf(c->arena,
@@ -231,7 +234,8 @@ static void bind_tables(tp_call *c)
         for (size_t n = 0; n < c->tables[i].n; n++)
             d->at[n] = tp_get_i64(c->tables[i].dtype, c->tables[i].data, n);
     }
-    if (!tp_tables_hold(c->arena, k, c->env, &why))
+    int64_t operations = 0;
+    if (tp_prepare(c->arena, k, c->env, &operations, &why) != TP_PREPARED || !tp_tables_hold(c->arena, k, c->env, &why))
         fail(c, TP_E_INPUT, why);
 }
 

@@ -91,9 +91,10 @@ static void describe(tileproof_kernel *h)
                                   k->operands[i].role == TP_INPUT ? TILEPROOF_INPUT_ARRAY : TILEPROOF_OUTPUT_ARRAY,
                                   tp_dtype_info(k->operands[i].dtype)->name, k->operands[i].rank};
     for (uint32_t i = 0; i < k->ntables; i++)
-        h->parameters[h->nparameters++] =
-            (tileproof_parameter){tp_cstr(h->arena, k->tables[i].name), TILEPROOF_TABLE,
-                                  tp_dtype_info(k->tables[i].dtype)->name, k->tables[i].rank};
+        if (!k->tables[i].prepared)
+            h->parameters[h->nparameters++] =
+                (tileproof_parameter){tp_cstr(h->arena, k->tables[i].name), TILEPROOF_TABLE,
+                                      tp_dtype_info(k->tables[i].dtype)->name, k->tables[i].rank};
 }
 
 typedef struct load_call {

@@ -33,6 +33,18 @@ static void add_operations(tp_arena *a, json *list)
         add(list, more[i], TP_S("in references"), ITEM_FUNCTION);
 }
 
+/* `member`: of its entries the name; NULL: its keys are. */
+static void add_names_of(tp_arena *a, json *list, const tp_json *v, const char *member, const char *what, int kind)
+{
+    bool object = v && v->type == TP_J_OBJECT;
+    for (uint32_t i = 0; v && (object || v->type == TP_J_ARRAY) && i < v->u.items.n; i++) {
+        const tp_json *m = v->u.items.at[i], *name = member && m->type == TP_J_OBJECT ? tp_json_get(m, member) : NULL;
+        tp_str s = object && !member ? m->key : name && name->type == TP_J_STRING ? name->u.string : (tp_str){NULL, 0};
+        if (s.n)
+            add(list, tp_cstr(a, s), tp_str_c(what), kind);
+    }
+}
+
 /* Names that the text declares, whether or not the spec is valid: keys of objects, "name" or "axis" of entries. */
 static void add_names(tp_arena *a, json *list, const tp_json *doc)
 {
@@ -47,19 +59,11 @@ static void add_names(tp_arena *a, json *list, const tp_json *doc)
                 {"inputs", "name", "input", ITEM_VARIABLE},
                 {"outputs", "name", "output", ITEM_VARIABLE},
                 {"scratch", "name", "scratch", ITEM_VARIABLE}};
-    for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++) {
-        const tp_json *v = tp_json_get(doc, ROWS[r].key);
-        bool object = v && v->type == TP_J_OBJECT;
-        for (uint32_t i = 0; v && (object || v->type == TP_J_ARRAY) && i < v->u.items.n; i++) {
-            const tp_json *m = v->u.items.at[i],
-                          *name = ROWS[r].member && m->type == TP_J_OBJECT ? tp_json_get(m, ROWS[r].member) : NULL;
-            tp_str s = object && !ROWS[r].member           ? m->key
-                       : name && name->type == TP_J_STRING ? name->u.string
-                                                           : (tp_str){NULL, 0};
-            if (s.n)
-                add(list, tp_cstr(a, s), tp_str_c(ROWS[r].what), ROWS[r].kind);
-        }
-    }
+    for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++)
+        add_names_of(a, list, tp_json_get(doc, ROWS[r].key), ROWS[r].member, ROWS[r].what, ROWS[r].kind);
+    const tp_json *prepare = tp_json_get(doc, "prepare");
+    if (prepare && prepare->type == TP_J_OBJECT)
+        add_names_of(a, list, tp_json_get(prepare, "inputs"), "name", "input of prepare", ITEM_VARIABLE);
 }
 
 static void add_rules(json *list)

@@ -104,6 +104,7 @@ static void say_table(tp_buf *b, const tp_kernel *k, const tp_table *t)
         tp_buf_printf(b, ", at most %.*s", TP_FMT(tp_expr_text(k->exprs, t->max)));
     tp_buf_c(b, t->sorted ? ", ascending" : "");
     tp_buf_c(b, t->is_mutable ? ", written by the body" : "");
+    tp_buf_c(b, t->given ? ", an input of \"prepare\"" : t->prepared ? ", computed by \"prepare\"" : "");
     for (uint32_t i = 0; i < k->ncontracts; i++)
         if (tp_expr_mentions(k->exprs, k->contracts[i].fact, t->sym))
             tp_buf_printf(b, "\n\n%.*s: %.*s", TP_FMT(k->contracts[i].id), TP_FMT(k->contracts[i].text));

@@ -175,6 +175,13 @@ typedef struct tp_table_data {
     int64_t readable; /* of the first dimension */
     int64_t *at;
 } tp_table_data;
+static inline int64_t tp_entries_of(const tp_table_data *d)
+{
+    int64_t n = 1;
+    for (uint32_t i = 0; i < d->rank; i++)
+        n *= d->dims[i];
+    return n;
+}
 
 /* The entry of a table in env holds the address of its contents, or 0. */
 static inline void tp_bind_table(int64_t *env, uint32_t table, const tp_table_data *data)

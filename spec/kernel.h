@@ -112,6 +112,8 @@ typedef struct tp_table {
     tp_expr min, max; /* bounds of every readable entry; none: the dtype's */
     tp_loc values_loc, extent_loc;
     bool sorted;     /* rank 1: ascending */
+    bool given;      /* an input of "prepare": contracts and the reference read it */
+    bool prepared;   /* "prepare" computes it */
     bool is_mutable; /* the body sees scratch of this name, which begins with the contents */
     const tp_json *name_string;
     const tp_table_data *contents; /* fixed by the spec; NULL: any that keep the promises */
@@ -160,7 +162,8 @@ typedef struct tp_kernel {
     tp_fact *where;
     uint32_t nwhere;
     tp_table *tables;
-    uint32_t ntables;
+    uint32_t ntables, nprefetched; /* those of "scalar_prefetch" come first */
+    const tp_block *prepare;       /* computes tables from others; NULL: none */
     tp_contract *contracts;
     uint32_t ncontracts;
     tp_axis *axes;

@@ -69,6 +69,10 @@ static tp_vid lower_entry(tp_lower *l, int table, const tp_vid *index, uint32_t 
 static int table_of(const tp_lower *l, tp_str name)
 {
     int table = tp_table_find(l->k, name);
+    if (table >= 0 && l->k->tables[table].given && !l->reference)
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_json_place(l->syntax->line),
+                 "copy what is needed to a table of \"scalar_prefetch\"",
+                 "`%.*s` is an input of \"prepare\": the kernel does not see it", TP_FMT(name));
     return table >= 0 && l->k->tables[table].is_mutable && !l->reference && !l->given ? -1 : table;
 }
 

@@ -323,6 +323,9 @@ static void load(void *arg)
     join_kernel_file(c, doc);
     split_program(c, doc, "kernel");
     split_program(c, doc, "reference");
+    const tp_json *prepare = tp_json_get(doc, "prepare");
+    if (prepare && prepare->type == TP_J_OBJECT)
+        split_program(c, prepare, "program");
     const tp_json *params = tp_member(c, doc, "dtypes", TP_J_OBJECT, false);
     tp_spec *spec = TP_NEW(c->arena, tp_spec);
     spec->doc = doc;

@@ -1,6 +1,6 @@
 /* "scalar_prefetch" and "contracts": tables of integers, and what holds for
  * their contents. */
-#include "spec/scope.h"
+#include "spec/prepare.h"
 
 static bool integral(tp_dtype d)
 {
@@ -67,10 +67,11 @@ static void read_contents(tp_reader *r, tp_table *t, const tp_json *v)
     t->max = tp_const(r->k->exprs, hi);
 }
 
-static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
+static void read_table(tp_reader *r, uint32_t i, const tp_json *v, bool given)
 {
     tp_table *t = &r->k->tables[i];
-    tp_check_members(r->c, v, TP_OBJECT_TABLE);
+    tp_check_members(r->c, v, given ? TP_OBJECT_GIVEN : TP_OBJECT_TABLE);
+    t->given = given;
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true),
                   *dtype = tp_member(r->c, v, "dtype", TP_J_STRING, true),
                   *shape = tp_member(r->c, v, "shape", TP_J_ARRAY, true),
@@ -110,8 +111,15 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v)
                  tp_dtype_info(t->dtype)->name);
     if (t->is_mutable && extent)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, extent->loc, "remove it", "\"extent\" of a mutable table");
-    tp_scope_add(r->c, &r->names, t->name, t->is_mutable ? TP_NAME_MUTABLE : TP_NAME_TABLE, i, name->loc);
+    tp_scope_add(r->c, &r->names, t->name,
+                 t->is_mutable ? TP_NAME_MUTABLE
+                 : given       ? TP_NAME_GIVEN
+                               : TP_NAME_TABLE,
+                 i, name->loc);
 }
+
+/* What contracts read. */
+enum { CONTRACT = TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_GIVEN | TP_NAME_ELEMENT };
 
 static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32_t i)
 {
@@ -134,17 +142,15 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
         tp_raise(r->c, TP_RULE_SPEC_VALUE, fact->loc, NULL, "more than %d bound names", TP_TABLE_RANK);
     for (; x->nbound < f.n; x->nbound++) {
         tp_str name = f.names[x->nbound]->text;
-        x->extent[x->nbound] =
-            tp_int_expr_of(r, f.extents[x->nbound], TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, false);
+        x->extent[x->nbound] = tp_int_expr_of(r, f.extents[x->nbound], CONTRACT, false);
         tp_expr sym = tp_sym_new(r->k->exprs, name);
         x->bound[x->nbound] = (uint32_t)tp_expr_get(r->k->exprs, sym)->value;
         tp_scope_add(r->c, &r->names, name, TP_NAME_ELEMENT, x->bound[x->nbound],
                      tp_node_loc(r->c, f.names[x->nbound]));
     }
-    x->fact = tp_int_expr_of(r, f.fact, TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, true);
+    x->fact = tp_int_expr_of(r, f.fact, CONTRACT, true);
     if (where) { /* lazy, as `implies` is: the fact may be of entries that exist there only */
-        tp_expr there =
-            tp_int_expr_of(r, tp_parse_expr(r->c, where), TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_ELEMENT, true);
+        tp_expr there = tp_int_expr_of(r, tp_parse_expr(r->c, where), CONTRACT, true);
         x->fact = tp_op2(r->k->exprs, TP_E_IMPLIES, there, x->fact);
     }
     r->names.len = mark;
@@ -152,13 +158,26 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
 
 void tp_read_tables(tp_reader *r)
 {
-    const tp_json *tables = tp_member(r->c, r->k->doc, "scalar_prefetch", TP_J_ARRAY, false);
-    uint32_t n = tables ? tables->u.items.n : 0;
+    const tp_json *prepare = tp_member(r->c, r->k->doc, "prepare", TP_J_OBJECT, false), *lists[2] = {NULL, NULL};
+    uint32_t n = 0;
+    lists[0] = tp_member(r->c, r->k->doc, "scalar_prefetch", TP_J_ARRAY, false);
+    if (prepare) {
+        tp_check_members(r->c, prepare, TP_OBJECT_PREPARE);
+        lists[1] = tp_member(r->c, prepare, "inputs", TP_J_ARRAY, false);
+    }
+    for (int l = 0; l < 2; l++)
+        n += lists[l] ? lists[l]->u.items.n : 0;
     if (n > TP_MAX_TABLES)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, tables->loc, NULL, "more than %d tables", TP_MAX_TABLES);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, (lists[0] ? lists[0] : lists[1])->loc, NULL, "more than %d tables",
+                 TP_MAX_TABLES);
     r->k->tables = TP_NEWN(r->c->arena, tp_table, n);
-    for (; r->k->ntables < n; r->k->ntables++)
-        read_table(r, r->k->ntables, tables->u.items.at[r->k->ntables]);
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; lists[l] && i < lists[l]->u.items.n; i++)
+            read_table(r, r->k->ntables++, lists[l]->u.items.at[i], l == 1);
+        r->k->nprefetched = l == 0 ? r->k->ntables : r->k->nprefetched;
+    }
+    if (prepare)
+        tp_read_prepare(r, tp_member(r->c, prepare, "program", TP_J_ARRAY, true));
 }
 
 void tp_read_contracts(tp_reader *r)

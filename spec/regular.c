@@ -41,14 +41,6 @@ static void find_constants(regular *g, tp_expr e)
     find_constants(g, n.c);
 }
 
-static int64_t entries(const tp_table_data *d)
-{
-    int64_t n = 1;
-    for (uint32_t x = 0; x < d->rank; x++)
-        n *= d->dims[x];
-    return n;
-}
-
 /* Part i of n - 1 of the way from lo to hi. */
 static int64_t evenly(int64_t lo, int64_t hi, int64_t i, int64_t n)
 {
@@ -102,7 +94,7 @@ static int ascending(const void *x, const void *y)
 
 static void fill_by_constant(regular *g, form_of_constant how, int64_t c, tp_table_data *d, int64_t lo, int64_t hi)
 {
-    int64_t n = entries(d), edges = hi / c + 2;
+    int64_t n = tp_entries_of(d), edges = hi / c + 2;
     for (int64_t i = 0; i < n; i++)
         d->at[i] = how == EDGES && i >= edges ? anywhere(g, lo, hi) : clamp(by_constant(how, i, c, hi), lo, hi);
     if (how == EDGES)
@@ -113,7 +105,7 @@ static void fill_by_constant(regular *g, form_of_constant how, int64_t c, tp_tab
 static bool sample(const regular *g, uint32_t from, tp_table_data *d, int64_t lo, int64_t hi)
 {
     const tp_table_data *other = tp_bound_table(g->env, g->k->tables[from].sym);
-    int64_t n = entries(d), m = entries(other);
+    int64_t n = tp_entries_of(d), m = tp_entries_of(other);
     for (int64_t i = 0; i < n && g->done[from] && m > 0; i++)
         d->at[i] = clamp(other->at[evenly(0, m - 1, i, n)], lo, hi);
     return g->done[from] && m > 0;
@@ -124,7 +116,7 @@ static bool fill_by(regular *g, uint32_t table, uint32_t how, int64_t lo, int64_
     const tp_table *t = &g->k->tables[table];
     tp_table_data *d = tp_bound_table(g->env, t->sym);
     uint32_t beyond = how - FORMS, of_constants = FORMS_OF_CONSTANT * g->nconstants;
-    int64_t n = entries(d);
+    int64_t n = tp_entries_of(d);
     if (t->contents)
         memcpy(d->at, t->contents->at, (size_t)n * sizeof *d->at);
     else if (how >= FORMS + of_constants)
@@ -148,7 +140,7 @@ static bool put_fixed(const regular *g, const tp_table_entry *f, tp_table_data *
     }
     for (int64_t i = at; g->k->tables[f->table].sorted && i-- > 0 && d->at[i] > f->value;)
         d->at[i] = f->value;
-    for (int64_t i = at, n = entries(d); i < n && (i == at || g->k->tables[f->table].sorted); i++)
+    for (int64_t i = at, n = tp_entries_of(d); i < n && (i == at || g->k->tables[f->table].sorted); i++)
         d->at[i] = i == at || d->at[i] < f->value ? f->value : d->at[i];
     return true;
 }
@@ -158,7 +150,7 @@ static bool fill(regular *g, uint32_t table, uint32_t how)
 {
     const tp_table *t = &g->k->tables[table];
     tp_table_data *d = tp_bound_table(g->env, t->sym);
-    int64_t lo, hi, n = entries(d);
+    int64_t lo, hi, n = tp_entries_of(d);
     tp_table_bounds(g->k, t, g->env, &lo, &hi);
     g->rest -= n / 16 + 1;
     tp_spend(g->arena, n / 2);
@@ -250,7 +242,7 @@ static bool choose(regular *g, uint32_t table)
 {
     const tp_table *t = &g->k->tables[table];
     tp_table_data *d = tp_bound_table(g->env, t->sym);
-    int64_t lo, hi, n = entries(d), v;
+    int64_t lo, hi, n = tp_entries_of(d), v;
     tp_table_bounds(g->k, t, g->env, &lo, &hi);
     if (t->contents || lo > hi)
         return false;
@@ -330,7 +322,7 @@ bool tp_tables_search_regular(tp_arena *a, const tp_kernel *k, int64_t *env, con
                  .shuffled = seed != 0};
     tp_str why;
     g.done = TP_NEWN(a, bool, k->ntables + 1);
-    if (!tp_tables_new(a, k, env, &why))
+    if (k->prepare || !tp_tables_new(a, k, env, &why))
         return false;
     for (uint32_t i = 0; i < k->ncontracts; i++)
         find_constants(&g, k->contracts[i].fact);

@@ -182,13 +182,21 @@ _Noreturn static void fail_mutable(tp_reader *r, const tp_node *n)
              "`%.*s` is mutable: only the body reads it", TP_FMT(n->text));
 }
 
+_Noreturn static void fail_given(tp_reader *r, const tp_node *n)
+{
+    tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), "copy what is needed to a table of \"scalar_prefetch\"",
+             "`%.*s` is an input of \"prepare\": the kernel does not see it", TP_FMT(n->text));
+}
+
 static tp_expr index_expr(tp_reader *r, const tp_node *n, unsigned kinds)
 {
     const tp_node *base = n->kids[0];
     const tp_name *name = base->kind == TP_N_NAME ? tp_scope_find(&r->names, base->text) : NULL;
     if (name && name->kind == TP_NAME_MUTABLE)
         fail_mutable(r, base);
-    if (!name || name->kind != TP_NAME_TABLE)
+    if (name && name->kind == TP_NAME_GIVEN && !(kinds & TP_NAME_GIVEN))
+        fail_given(r, base);
+    if (!name || (name->kind != TP_NAME_TABLE && name->kind != TP_NAME_GIVEN))
         tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, base), "tables are declared in \"scalar_prefetch\"",
                  "only tables have entries here");
     if (!(kinds & TP_NAME_TABLE))
@@ -205,6 +213,8 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
         tp_scope_unknown(r->c, &r->names, kinds, tp_node_loc(r->c, n), n->text);
     if (name->kind == TP_NAME_MUTABLE)
         fail_mutable(r, n);
+    if (name->kind == TP_NAME_GIVEN && !(kinds & TP_NAME_GIVEN))
+        fail_given(r, n);
     if (!(name->kind & kinds))
         tp_raise(r->c, TP_RULE_SPEC_NAME, tp_node_loc(r->c, n), NULL,
                  kinds & TP_NAME_AXIS ? "`%.*s` is neither a size nor a grid axis"
@@ -212,7 +222,7 @@ static tp_expr name_expr(tp_reader *r, const tp_node *n, unsigned kinds)
                  TP_FMT(n->text));
     if (name->kind == TP_NAME_ELEMENT)
         return tp_sym(r->k->exprs, name->index);
-    if (name->kind == TP_NAME_TABLE)
+    if (name->kind == TP_NAME_TABLE || name->kind == TP_NAME_GIVEN)
         return table_expr(r, n, name->index, NULL, 0, kinds);
     if (name->kind == TP_NAME_AXIS)
         return tp_sym(r->k->exprs, r->k->axes[name->index].sym);

@@ -14,6 +14,7 @@ typedef enum tp_name_kind {
     TP_NAME_ELEMENT = 32, /* d0, d1, … inside "valid", i of a forall; index is the symbol */
     TP_NAME_TABLE = 64,
     TP_NAME_CONSTANT = 128,
+    TP_NAME_GIVEN = 512,   /* an input of "prepare" */
     TP_NAME_MUTABLE = 256, /* a table that the body writes */
 } tp_name_kind;
 

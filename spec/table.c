@@ -4,25 +4,18 @@
 
 #include "base/checked.h"
 #include "base/rng.h"
+#include "spec/prepare.h"
 
 static tp_table_data *data_of(const tp_kernel *k, const int64_t *env, uint32_t table)
 {
     return tp_bound_table(env, k->tables[table].sym);
 }
 
-static int64_t entries(const tp_table_data *d)
-{
-    int64_t n = 1;
-    for (uint32_t i = 0; i < d->rank; i++)
-        n *= d->dims[i];
-    return n;
-}
-
 int64_t tp_tables_entries(const tp_kernel *k, const int64_t *env)
 {
     int64_t n = 0;
     for (uint32_t i = 0; i < k->ntables; i++)
-        n += entries(data_of(k, env, i));
+        n += tp_entries_of(data_of(k, env, i));
     return n;
 }
 
@@ -70,6 +63,7 @@ typedef struct check {
     int64_t *env;
     tp_str why;
     bool quiet;                /* nobody asks why */
+    bool before;               /* "prepare" did not run: what speaks of its results is left out */
     int64_t work, most;        /* entries and instances looked at; how many may be */
     const tp_contract *broken; /* a contract, with its bound symbols set in env; or NULL */
     const tp_contract *from;   /* the instances before this one are not looked at; or NULL */
@@ -111,7 +105,7 @@ static bool table_holds(check *c, uint32_t table)
 {
     const tp_table *t = &c->k->tables[table];
     const tp_table_data *d = data_of(c->k, c->env, table);
-    int64_t lo, hi, n = d->rank && d->dims[0] ? entries(d) / d->dims[0] * d->readable : entries(d);
+    int64_t lo, hi, n = d->rank && d->dims[0] ? tp_entries_of(d) / d->dims[0] * d->readable : tp_entries_of(d);
     if (!set_extent(c, table))
         return false;
     tp_spend(c->arena, n / 4);
@@ -169,27 +163,76 @@ static bool contract_holds(check *c, const tp_contract *x, uint32_t bound)
     return false;
 }
 
+static bool speaks_of_prepared(const tp_kernel *k, const tp_contract *x)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        any |= k->tables[t].prepared && tp_expr_mentions(k->exprs, x->fact, k->tables[t].sym);
+        for (uint32_t b = 0; b < x->nbound; b++)
+            any |= k->tables[t].prepared && tp_expr_mentions(k->exprs, x->extent[b], k->tables[t].sym);
+    }
+    return any;
+}
+
 static bool hold(check *c)
 {
     c->broken = NULL;
-    for (uint32_t i = 0; i < c->k->ntables; i++)
+    for (uint32_t i = 0; i < c->k->ntables && !c->before; i++)
         if (!set_extent(c, i))
             return false;
     for (uint32_t i = 0; i < c->k->ntables && !c->from; i++)
-        if (!table_holds(c, i))
+        if (!(c->before && c->k->tables[i].prepared) && !table_holds(c, i))
             return false;
     for (uint32_t i = c->from ? (uint32_t)(c->from - c->k->contracts) : 0; i < c->k->ncontracts; i++) {
-        if (!contract_holds(c, &c->k->contracts[i], 0))
+        if (!(c->before && speaks_of_prepared(c->k, &c->k->contracts[i])) && !contract_holds(c, &c->k->contracts[i], 0))
             return false;
         c->from = NULL;
     }
     return true;
 }
 
+/* Are the prepared tables what the program makes of the others? It writes to room of its own. */
+static bool are_prepared(check *c)
+{
+    const tp_kernel *k = c->k;
+    tp_table_data **was = TP_NEWN(c->arena, tp_table_data *, k->ntables + 1);
+    if (!k->prepare)
+        return true;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        was[t] = data_of(k, c->env, t);
+        if (!k->tables[t].prepared)
+            continue;
+        tp_table_data *d = TP_NEW(c->arena, tp_table_data);
+        *d = *was[t];
+        d->at = TP_NEWN(c->arena, int64_t, (size_t)tp_entries_of(d) + 1);
+        tp_bind_table(c->env, k->tables[t].sym, d);
+    }
+    bool same = tp_prepare(c->arena, k, c->env, &c->work, &c->why) == TP_PREPARED;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        const tp_table_data *is = data_of(k, c->env, t);
+        tp_bind_table(c->env, k->tables[t].sym, was[t]);
+        if (same && memcmp(is->at, was[t]->at, (size_t)tp_entries_of(is) * sizeof *is->at) != 0) {
+            same = false;
+            c->why =
+                tp_printf(c->arena, "the table `%.*s` is not what \"prepare\" computes", TP_FMT(k->tables[t].name));
+        }
+    }
+    return same;
+}
+
+bool tp_tables_are_prepared(tp_arena *a, const tp_kernel *k, int64_t *env)
+{
+    check c = {.arena = a, .k = k, .env = env};
+    for (uint32_t t = 0; t < k->ntables; t++)
+        if (!data_of(k, env, t))
+            return true;
+    return are_prepared(&c);
+}
+
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why)
 {
     check c = {.arena = a, .k = k, .env = env, .most = TP_TABLES_WORK};
-    bool ok = hold(&c);
+    bool ok = are_prepared(&c) && hold(&c);
     *why = c.why;
     return ok;
 }
@@ -333,7 +376,7 @@ static void guess(finder *f, uint32_t table, int round, bool any)
     const tp_table *t = &f->c.k->tables[table];
     tp_table_data *d = data_of(f->c.k, f->c.env, table);
     span s = span_of(f, table);
-    int64_t n = entries(d), row = d->rank && d->dims[d->rank - 1] > 0 ? d->dims[d->rank - 1] : 1;
+    int64_t n = tp_entries_of(d), row = d->rank && d->dims[d->rank - 1] > 0 ? d->dims[d->rank - 1] : 1;
     tp_spend(f->c.arena, 2 * n);
     style how = round == 0 ? LEAST : round == 1 ? RAMP : NEAR_LEAST;
     if (any)
@@ -419,7 +462,7 @@ static bool may_be(const finder *f, uint32_t table, int64_t at, int64_t v)
     int64_t lo, hi;
     tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
     return v >= lo && v <= hi &&
-           (!t->sorted || ((at == 0 || d->at[at - 1] <= v) && (at + 1 >= entries(d) || v <= d->at[at + 1])));
+           (!t->sorted || ((at == 0 || d->at[at - 1] <= v) && (at + 1 >= tp_entries_of(d) || v <= d->at[at + 1])));
 }
 
 /* Make the broken instance true by changing one entry, if that can be done. */
@@ -468,7 +511,7 @@ static bool assign(finder *f, uint32_t table, int64_t at, int64_t to)
 {
     const tp_table *t = &f->c.k->tables[table];
     tp_table_data *d = data_of(f->c.k, f->c.env, table);
-    int64_t lo, hi, n = entries(d);
+    int64_t lo, hi, n = tp_entries_of(d);
     tp_table_bounds(f->c.k, t, f->c.env, &lo, &hi);
     if (to < lo || to > hi || to == d->at[at] || f->fixed[table][at])
         return false;
@@ -614,21 +657,86 @@ static bool begin(finder *f, const tp_table_entry *fixed, uint32_t nfixed)
     f->fixed = TP_NEWN(a, bool *, k->ntables);
     f->moved = TP_NEWN(a, bool *, k->ntables);
     for (uint32_t t = 0; t < k->ntables; t++) {
-        size_t n = (size_t)entries(data_of(k, f->c.env, t));
+        size_t n = (size_t)tp_entries_of(data_of(k, f->c.env, t));
         f->fixed[t] = TP_NEWN(a, bool, n + 1);
         f->moved[t] = TP_NEWN(a, bool, n + 1);
-        for (size_t i = 0; k->tables[t].contents && i < n; i++)
+        for (size_t i = 0; !tp_table_is_open(&k->tables[t]) && i < n; i++)
             f->fixed[t][i] = true;
     }
     for (uint32_t i = 0; i < nfixed; i++) {
         tp_table_data *d = data_of(k, f->c.env, fixed[i].table);
         int64_t at = offset_of(d, fixed[i].index);
+        if (at >= 0 && k->tables[fixed[i].table].prepared) /* asked of the result */
+            continue;
         if (at < 0 || (f->fixed[fixed[i].table][at] && d->at[at] != fixed[i].value))
             return false;
         f->fixed[fixed[i].table][at] = true;
         d->at[at] = fixed[i].value;
     }
     return true;
+}
+
+/* Are these entries what they must be? */
+static bool has_entries(const finder *f, const tp_table_entry *fixed, uint32_t nfixed)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < nfixed && all; i++) {
+        const tp_table_data *d = data_of(f->c.k, f->c.env, fixed[i].table);
+        all = d->at[offset_of(d, fixed[i].index)] == fixed[i].value;
+    }
+    return all;
+}
+
+/* Contents of the open tables in this round, and what "prepare" makes of them. *why: what is wrong with the program,
+ * which fails, or breaks a contract, on contents that it does not refuse. False: nothing that keeps all contracts. */
+static bool try_prepared(finder *f, const tp_table_entry *fixed, uint32_t nfixed, int round, bool any, tp_str *why)
+{
+    const tp_kernel *k = f->c.k;
+    tp_str said = {NULL, 0};
+    *why = said;
+    if (!begin(f, fixed, nfixed))
+        return false;
+    for (uint32_t t = 0; t < k->ntables; t++)
+        if (tp_table_is_open(&k->tables[t]))
+            guess(f, t, round, any);
+    f->c.before = true;
+    bool found = repair_all(f);
+    f->c.before = false;
+    f->c.from = NULL;
+    tp_prepared ran = found ? tp_prepare(f->c.arena, k, f->c.env, &f->c.work, &said) : TP_PREPARE_REFUSES;
+    if (ran == TP_PREPARED && hold(&f->c))
+        return true;
+    if (ran == TP_PREPARED) { /* once more, for the words */
+        f->c.quiet = false;
+        hold(&f->c);
+        f->c.quiet = true;
+        said = f->c.why;
+    }
+    if (ran != TP_PREPARE_REFUSES)
+        *why = said;
+    return false;
+}
+
+static bool search_prepared(finder *f, const tp_table_entry *fixed, uint32_t nfixed, uint64_t seed)
+{
+    enum { ROUNDS = 48, VARIED = 24 };
+    bool found = false;
+    tp_str why;
+    for (int round = 0; round < ROUNDS && !found && f->c.work <= f->c.most; round++)
+        found = try_prepared(f, fixed, nfixed, seed ? round - VARIED : round, seed && round < VARIED, &why) &&
+                has_entries(f, fixed, nfixed);
+    return found;
+}
+
+bool tp_prepare_keeps(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed, tp_str *why)
+{
+    enum { DRAWS = 24, LEAST_FORMS = 2 }; /* the least, ascending ones, then by chance */
+    finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = TP_TABLES_WORK / 4},
+                .rng = tp_rng_new(seed, 0x70726570)};
+    *why = (tp_str){NULL, 0};
+    for (int i = 0; k->prepare && i < DRAWS && !why->n && f.c.work <= f.c.most; i++)
+        try_prepared(&f, NULL, 0, i, i >= LEAST_FORMS, why);
+    return !why->n;
 }
 
 bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed, uint32_t nfixed,
@@ -642,7 +750,8 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
         broken->contract = NULL;
     if (!begin(&f, fixed, nfixed))
         return false;
-    for (int round = 0; round < ROUNDS && !found; round++) {
+    found = k->prepare && search_prepared(&f, fixed, nfixed, seed);
+    for (int round = 0; round < ROUNDS && !found && !k->prepare; round++) {
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
         found = repair_all(&f);
@@ -662,7 +771,7 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
     finder f = {.c = {.arena = a, .k = k, .env = env, .quiet = true, .most = *work},
                 .rng = tp_rng_new(seed, 0x63617265)};
     bool found = false;
-    if (!begin(&f, fixed, nfixed))
+    if (k->prepare || !begin(&f, fixed, nfixed))
         return false;
     f.careful = true;
     for (int round = 0; round < ROUNDS && !found && f.c.work < *work; round++) {
@@ -670,44 +779,10 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
         f.spread = ((uint64_t)round + seed) % 2;
         for (uint32_t t = 0; t < k->ntables; t++) {
             guess(&f, t, round < 2 ? 0 : round, false);
-            memset(f.moved[t], 0, (size_t)entries(data_of(k, env, t)));
+            memset(f.moved[t], 0, (size_t)tp_entries_of(data_of(k, env, t)));
         }
         found = repair_all(&f);
     }
     *work -= f.c.work;
     return found;
-}
-
-/* ---- as text ---- */
-
-static const int64_t *list(tp_buf *b, const tp_table_data *d, uint32_t dim, const int64_t *at)
-{
-    if (dim == d->rank) {
-        tp_buf_printf(b, "%lld", (long long)*at);
-        return at + 1;
-    }
-    tp_buf_c(b, "[");
-    for (int64_t i = 0; i < d->dims[dim]; i++) {
-        tp_buf_c(b, i ? ", " : "");
-        at = list(b, d, dim + 1, at);
-    }
-    tp_buf_c(b, "]");
-    return at;
-}
-
-tp_str tp_tables_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
-{
-    enum { MAX_SHOWN = 4096 };
-    tp_buf b = {.arena = a};
-    int64_t total = 0;
-    tp_buf_c(&b, "{");
-    for (uint32_t t = 0; t < k->ntables; t++) {
-        const tp_table_data *d = tp_bound_table(env, k->tables[t].sym);
-        if (!d || (total += entries(d)) > MAX_SHOWN)
-            return (tp_str){NULL, 0};
-        tp_buf_printf(&b, "%s\"%.*s\": ", t ? ", " : "", TP_FMT(k->tables[t].name));
-        list(&b, d, 0, d->at);
-    }
-    tp_buf_c(&b, "}");
-    return k->ntables ? tp_buf_view(&b) : (tp_str){NULL, 0};
 }

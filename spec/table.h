@@ -12,6 +12,13 @@ typedef struct tp_table_entry {
     int64_t index[TP_TABLE_RANK], value;
 } tp_table_entry;
 
+/* May its contents be chosen? Those that the spec fixes and those that "prepare" computes may not: all that draws,
+ * pins, repairs or fills entries asks this. */
+static inline bool tp_table_is_open(const tp_table *t)
+{
+    return !t->contents && !t->prepared;
+}
+
 /* Zeroed contents for every table, bound in env, which has the sizes. False
  * with *why when a shape has no value or is too large. */
 bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
@@ -19,9 +26,12 @@ bool tp_tables_new(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
 /* Entries of all tables that env binds. */
 int64_t tp_tables_entries(const tp_kernel *k, const int64_t *env);
 
-/* Do the bound contents keep "values", "sorted", "extent" and the contracts?
- * False with *why, which names the entry. */
+/* Do the bound contents keep "values", "sorted", "extent" and the contracts, and are the prepared ones what "prepare"
+ * computes from the others? False with *why, which names the entry. */
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
+
+/* Are the contents of prepared tables what "prepare" computes from the others? True where some are not bound. */
+bool tp_tables_are_prepared(tp_arena *a, const tp_kernel *k, int64_t *env);
 
 /* An instance of a contract. */
 typedef struct tp_contract_at {
@@ -55,6 +65,10 @@ bool tp_tables_search_carefully(tp_arena *a, const tp_kernel *k, int64_t *env, c
  * is looked at once all its tables have contents. Seed 0 takes these forms as they stand, others in another order. */
 bool tp_tables_search_regular(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_table_entry *fixed,
                               uint32_t nfixed, uint64_t seed, int64_t *work);
+
+/* Do the contracts hold of what "prepare" makes of some contents of its inputs, drawn by the seed? False with *why; env
+ * binds them then. */
+bool tp_prepare_keeps(tp_arena *a, const tp_kernel *k, int64_t *env, uint64_t seed, tp_str *why);
 
 /* What an entry may hold, before contracts: "values", else what the dtype holds. What is declared beyond the dtype is
  * one beyond it. */

@@ -73,7 +73,8 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     c->algebra = false;
     c->bits = r->outcome == TP_DIFFERENT && worst_output(r, false)->tier != TP_TIER_DIFFERENT;
     c->env = TP_NEWN(a, int64_t, n);
-    memcpy(c->env, r->the_case->env, n * sizeof *c->env);
+    int64_t *failing = memcpy(TP_NEWN(a, int64_t, n), r->the_case->env, n * sizeof *failing); /* with its tables */
+    memcpy(c->env, failing, n * sizeof *c->env);
     tp_case_result best = *r;
     for (int round = 0; round < 2 && !c->tables && !c->given; round++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
@@ -90,10 +91,11 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
                 if (still_fails(a, c, o, r, &now)) {
                     best = now;
                     hi = mid;
+                    memcpy(failing, c->env, n * sizeof *failing);
                 } else {
                     lo = mid + s->multiple_of;
+                    memcpy(c->env, failing, n * sizeof *failing);
                 }
-                c->env[s->sym] = hi;
             }
         }
     best.the_case = c;

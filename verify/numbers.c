@@ -102,8 +102,9 @@ static void note_extents(tp_numbers *n, const tp_kernel *k, const int64_t *env)
  * before what is. */
 tp_numbers tp_numbers_of(tp_arena *a, const tp_kernel *k, const int64_t *env)
 {
-    static const char *const KEYS[] = {"kernel",  "reference", "grid",  "inputs",          "outputs",
-                                       "scratch", "sizes",     "where", "scalar_prefetch", "contracts"};
+    static const char *const KEYS[] = {"kernel",          "reference", "grid",   "inputs",
+                                       "outputs",         "scratch",   "sizes",  "where",
+                                       "scalar_prefetch", "contracts", "prepare"};
     uint32_t syms = tp_sym_count(k->exprs);
     int64_t *at = TP_NEWN(a, int64_t, syms + 1);
     tp_numbers all = {.n = 0}, sorted = {.n = 0};

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "spec/facts.h"
+#include "spec/prepare.h"
 #include "spec/table.h"
 #include "kernels/trial/conditions.h"
 #include "verify/opinion.h"
@@ -112,21 +113,22 @@ static void fill_up(const picker *p, int64_t *env, const tp_whereabouts *w)
     for (uint32_t t = 0; t < p->k->ntables; t++) {
         const tp_table *x = &p->k->tables[t];
         const tp_table_data *d = tp_bound_table(env, x->sym);
-        int64_t lo, hi, n = 1;
-        bool fixed = x->contents != NULL;
+        int64_t lo, hi, n = tp_entries_of(d);
+        bool fixed = !tp_table_is_open(x);
+        int64_t operations = 0;
         tp_str why;
         for (uint32_t i = 0; w && i < w->npinned; i++)
             fixed |= w->pinned[i].table == t;
-        for (uint32_t i = 0; i < d->rank; i++)
-            n *= d->dims[i];
         tp_table_bounds(p->k, x, env, &lo, &hi);
         if (fixed || !x->max.id || hi >= tp_dtype_max(x->dtype) || n > MOST_ENTRIES)
             continue;
         int64_t *was = memcpy(TP_NEWN(work, int64_t, n + 1), d->at, (size_t)n * sizeof *was);
         for (int64_t i = 0; i < n; i++)
             d->at[i] = hi;
-        if (!tp_tables_hold(work, p->k, env, &why))
-            memcpy(d->at, was, (size_t)n * sizeof *was);
+        if (tp_prepare(work, p->k, env, &operations, &why) == TP_PREPARED && tp_tables_hold(work, p->k, env, &why))
+            continue;
+        memcpy(d->at, was, (size_t)n * sizeof *was);
+        tp_prepare(work, p->k, env, &operations, &why); /* of these it had computed the tables before */
     }
     tp_arena_free(work);
 }

@@ -29,7 +29,7 @@ static void check(tp_analysis *a)
         loc = o->loc;
         any = true;
     }
-    for (uint32_t i = 0; i < a->k->ntables; i++) {
+    for (uint32_t i = 0; i < a->k->nprefetched; i++) {
         const tp_table *t = &a->k->tables[i];
         tp_expr n = num(a, t->rank ? tp_storage_bits(t->dtype) / 8 : 4 * TP_LANES);
         for (uint32_t d = 0; d < t->rank; d++)

@@ -50,6 +50,12 @@ static tp_str path_of(const tp_strings *list, tp_str operand)
     return (tp_str){NULL, 0};
 }
 
+static bool takes_table(const tp_kernel *k, tp_str name)
+{
+    int table = tp_table_find(k, name);
+    return table >= 0 && !k->tables[table].prepared;
+}
+
 static void check_names(run_call *r, const tp_strings *list, const char *option, tp_role role)
 {
     for (uint32_t i = 0; i < list->len; i++) {
@@ -60,14 +66,15 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
         bool input = o >= 0 && role == TP_OUTPUT && k->operands[o].role == TP_INPUT && r->c->fill.len;
-        if ((o >= 0 && k->operands[o].role == role) || input || (role == TP_INPUT && tp_table_find(k, name) >= 0))
+        if ((o >= 0 && k->operands[o].role == role) || input || (role == TP_INPUT && takes_table(k, name)))
             continue;
         tp_buf names = {.arena = r->arena};
         for (uint32_t n = 0; n < tp_noperands(k); n++)
             if (k->operands[n].role == role)
                 tp_buf_printf(&names, " %.*s", TP_FMT(k->operands[n].name));
         for (uint32_t n = 0; n < k->ntables && role == TP_INPUT; n++)
-            tp_buf_printf(&names, " %.*s", TP_FMT(k->tables[n].name));
+            if (!k->tables[n].prepared)
+                tp_buf_printf(&names, " %.*s", TP_FMT(k->tables[n].name));
         fail(r, TP_EXIT_USAGE,
              tp_printf(r->arena, "--%s: the kernel has no %s `%.*s`; it has%.*s", option, option, TP_FMT(name),
                        TP_FMT(tp_buf_view(&names))));

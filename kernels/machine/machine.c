@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
+#include "spec/table.h"
 
 _Noreturn static void refuse(tp_machine *m, tp_str why)
 {
@@ -54,6 +55,7 @@ static void check_executable(tp_machine *m)
         if (!tp_bound_table(m->env, m->k->tables[i].sym))
             refuse(m,
                    tp_printf(m->arena, "the contents of the table `%.*s` are not given", TP_FMT(m->k->tables[i].name)));
+    tp_assert(tp_tables_are_prepared(m->arena, m->k, m->env));
     if (!m->k->body)
         refuse(m, TP_S("the spec has no \"kernel\" to execute"));
 }

@@ -32,8 +32,9 @@ bool tp_speaks_of(const tp_json *v, tp_str name)
 bool tp_size_is_free(const tp_kernel *k, tp_str name)
 {
     static const char *const ARRAYS[] = {"inputs", "outputs", "scalar_prefetch"};
-    const tp_json *reference = tp_json_get(k->doc, "reference"), *sizes = tp_json_get(k->doc, "sizes");
-    if (!reference || tp_speaks_of(reference, name))
+    const tp_json *reference = tp_json_get(k->doc, "reference"), *sizes = tp_json_get(k->doc, "sizes"),
+                  *prepare = tp_json_get(k->doc, "prepare");
+    if (!reference || tp_speaks_of(reference, name) || (prepare && tp_speaks_of(prepare, name)))
         return false;
     for (size_t a = 0; a < sizeof ARRAYS / sizeof *ARRAYS; a++) {
         const tp_json *list = tp_json_get(k->doc, ARRAYS[a]);

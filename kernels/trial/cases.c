@@ -9,6 +9,7 @@
 #include "kernels/trial/internal.h"
 #include "spec/files.h"
 #include "spec/scope.h"
+#include "spec/prepare.h"
 #include "spec/table.h"
 #include "spec/facts.h"
 
@@ -190,6 +191,12 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
         return true;
     if (!tp_tables_new(c->arena, k, x->env, &why))
         tp_raise(c, TP_RULE_SPEC_VALUE, x->loc, NULL, "%.*s", TP_FMT(why));
+    if (!given && !tp_prepare_keeps(c->arena, k, x->env, tp_case_table_seed(x), &why)) {
+        tp_str at = tp_tables_text(c->arena, k, x->env);
+        tp_raise(c, TP_RULE_SPEC_VALUE, tp_json_get(k->doc, "prepare")->loc,
+                 "mend it; or refuse such inputs: check(condition, \"text\") in the program, \"values\", contracts",
+                 "%.*s%s%.*s", TP_FMT(why), at.n && at.n < 400 ? ", as of " : "", at.n < 400 ? (int)at.n : 0, at.p);
+    }
     for (uint32_t i = 0; given && i < given->u.items.n; i++) {
         const tp_json *m = given->u.items.at[i];
         int table = tp_table_find(k, m->key);
@@ -201,7 +208,9 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
     }
     if (tp_tables_of_seed(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x)))
         return true;
-    tp_tables_hold(c->arena, k, x->env, &why);
+    int64_t operations = 0;
+    if (tp_prepare(c->arena, k, x->env, &operations, &why) == TP_PREPARED)
+        tp_tables_hold(c->arena, k, x->env, &why);
     if (given)
         tp_raise(c, TP_RULE_SPEC_VALUE, given->loc, "contracts hold for the tables of every case",
                  "these tables cannot be completed: %.*s", TP_FMT(why));

@@ -589,7 +589,7 @@ static void pin_reads(solver *s, tp_vid v, const int64_t *lane)
         return;
     for (uint32_t a = 0; a < i->nargs; a++)
         pin_reads(s, i->args[a], lane);
-    if (i->prim != TP_P_READ || s->w->npinned == TP_MOST_PINNED)
+    if (i->prim != TP_P_READ || s->w->npinned == TP_MOST_PINNED || !tp_table_is_open(&s->k->tables[i->integer]))
         return;
     e.table = (uint32_t)i->integer;
     for (uint32_t x = 0; x < i->nargs; x++) {

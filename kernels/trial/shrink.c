@@ -175,8 +175,8 @@ static void shrink_numbers(shrinking *x, uint32_t from, uint32_t to, int64_t fac
 
 static void shrink_all(shrinking *x)
 {
-    static const char *const PARTS[] = {"sizes",  "where",   "contracts", "grid",   "scalar_prefetch",
-                                        "inputs", "outputs", "scratch",   "kernel", "reference"};
+    static const char *const PARTS[] = {"sizes",  "where",   "contracts", "prepare", "grid",     "scalar_prefetch",
+                                        "inputs", "outputs", "scratch",   "kernel",  "reference"};
     int64_t factor = common_factor(x->spec->kernels[0]);
     const tp_json *doc = x->spec->doc;
     for (uint32_t i = 0; factor > 1 && i < doc->u.items.n; i++)

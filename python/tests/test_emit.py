@@ -56,7 +56,8 @@ def test_semantics(path, tmp_path):
     spec = json.loads(path.read_text())
     test = spec["x-test"]
     fn = emitted(path, tmp_path)
-    tables = [values(test["tables"][t["name"]], t["dtype"]) for t in spec.get("scalar_prefetch", [])]
+    given = [*spec.get("scalar_prefetch", []), *spec.get("prepare", {}).get("inputs", [])]  # what is prepared is computed
+    tables = [values(test["tables"][t["name"]], t["dtype"]) for t in given if t["name"] in test.get("tables", {})]
     names = {k: v for k, v in spec.get("sizes", {}).items() if isinstance(v, int)} | test.get("sizes", {})
     names |= {k: eval(v, {"cdiv": lambda a, b: -(-a // b)}, names) for k, v in spec.get("sizes", {}).items() if isinstance(v, str)}
     inputs = [values(test["inputs"][i["name"]], i["dtype"]).reshape([eval(str(d), {}, names) for d in i["shape"]]) for i in spec.get("inputs", [])]

@@ -91,3 +91,8 @@ def test_one_objection_among_many(said):
     runs = [judge.Run(n, f"M = {n}", [], {}, [], "", "") for n in range(3)]
     opinion = judge._together("j", [("equal", "0"), (said, "why"), ("equal", "0")], runs, 3)
     assert opinion.says == said and opinion.detail.startswith("at M = 1: ")
+
+
+def test_prepared_tables_are_computed_on_both_sides():
+    opinions, remarks = says("tests/cases/ok_prepared_group_offsets.tile.json", most=3)
+    assert opinions["JAX: interpret=True"].says == "equal" and opinions["tileproof run"].says == "runs", opinions

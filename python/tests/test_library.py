@@ -119,3 +119,18 @@ def test_one_kernel_in_several_threads(receipt):
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert all(pool.map(call, range(60)))
+
+
+def test_tables_that_prepare_computes(tmp_path):
+    spec = ROOT / "tests" / "cases" / "ok_prepared_group_offsets.tile.json"
+    kernel = tileproof.compile(spec, unchecked=True)
+    assert [n for n, _ in kernel.parameters] == ["x", "w", "o", "count"]
+    r = np.random.default_rng(2)
+    x, w, count = r.standard_normal((48, 128), dtype=np.float32), r.standard_normal((3, 128), dtype=np.float32), np.array([2, 0, 3], np.int32)
+    want = np.concatenate([x[:40] * w[[0, 0, 2, 2, 2]].repeat(8, axis=0), np.zeros((8, 128), np.float32)])
+    assert (kernel(x, w, count) == want).all()
+    emitted = {}
+    exec(subprocess.run([binary.program(), "emit", "pallas", spec], check=True, capture_output=True, text=True).stdout, emitted)
+    assert (np.asarray(emitted["prepared_group_offsets"](count, x, w, T=6, interpret=True)[0]) == want).all()
+    with pytest.raises(tileproof.TileproofError, match="check failed: counts fit"):
+        kernel(x, w, np.array([2, 0, 7], np.int32))

@@ -67,6 +67,10 @@ class Function:
         exec(compile(self.source, "<emitted>", "exec"), scope)
         return scope[self.name]
 
+    def takes_array(self, name: str) -> bool:
+        line = self.source.split(f"\ndef {self.name}(", 1)[1].split("\n", 1)[0].partition("*")[0]
+        return name in line.replace(" ", "").split(",")
+
     def takes(self, keyword: str) -> bool:
         line = self.source.split(f"\ndef {self.name}(", 1)[1].split("\n", 1)[0].partition("*")[2]
         return f" {keyword}=" in line or f" {keyword}," in line
@@ -218,7 +222,8 @@ def execute(spec: dict[str, Any], path: str, function: Function, number: int, ca
             folder: pathlib.Path) -> Run | str:
     """Run a case of the report in the engine; the reason, when that is not possible."""
     dtypes = dict(part.split("=") for part in (case["dtypes"] or "").split(", ") if part)
-    tables, inputs = spec.get("scalar_prefetch", []), spec.get("inputs", [])
+    tables = [t for t in [*spec.get("scalar_prefetch", []), *spec.get("prepare", {}).get("inputs", [])] if function.takes_array(t["name"])]
+    inputs = spec.get("inputs", [])
     flags = ["--fill", family, "--seed", str(case["seed"])]
     flags += [f for k, v in case["sizes"].items() for f in ("--size", f"{k}={v}")] + [f for k, v in dtypes.items() for f in ("--dtype", f"{k}={v}")]
     if tables and case["tables"] is None:

@@ -410,9 +410,26 @@ def resolve_sizes(spec, given):
     return sizes
 
 
+def prepared(spec, sizes, contents):
+    """`contents` with the tables that the program of "prepare" computes: it is Python, and runs as that."""
+    if "prepare" not in spec:
+        return contents
+    given = {t["name"]: int(v) if np.ndim(v) == 0 else np.array(v) for t in spec["prepare"].get("inputs", []) for v in [contents[t["name"]]]}
+    room = {t["name"]: np.zeros([integer(d, sizes) for d in t["shape"]], np.int64) if t["shape"] else 0 for t in spec["scalar_prefetch"] if t["name"] not in contents}
+
+    def check(holds, text):
+        assert holds, text
+
+    space = {**sizes, **given, **{k: np.array(v) for k, v in contents.items() if k not in given}, **room,
+             "cdiv": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b, "check": check}
+    exec("\n".join(spec["prepare"]["program"]), space)  # noqa: S102  of our own tests
+    return {**contents, **{name: np.asarray(space[name]).tolist() for name in room}}
+
+
 def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
     """(call, input dtypes and shapes): call(*arrays) returns a list of outputs."""
     sizes = resolve_sizes(spec, dict(given_sizes))
+    contents = prepared(spec, sizes, dict(contents))
     dtypes = {k: DTYPES[v] for k, v in dict(dtypes).items()}
     axes = [a["axis"] for a in spec.get("grid", [])]
     numbers = {t["name"]: Table(np.array(dict(contents)[t["name"]])) if t["shape"] else int(dict(contents)[t["name"]])
@@ -462,7 +479,6 @@ def pallas_call(spec, given_sizes=(), dtypes=(), interpret=True, contents=()):
         interpret=interpret,
         **params,
     )
-    contents = dict(contents)
     filled = [array(contents[t["name"]], dtype_of(t), shape_of(t) or (1,)) for t in tables]
     return functools.partial(call, *filled), [(dtype_of(o), shape_of(o)) for o in inputs]
 

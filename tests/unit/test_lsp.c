@@ -325,7 +325,10 @@ static const char TABLES[] =
     "{\"tileproof\": 1, \"name\": \"t\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}},\n"
     "\"scalar_prefetch\": [{\"name\": \"at\", \"dtype\": \"int32\", \"shape\": [\"N\"], \"values\": {\"min\": 0}},\n"
     "{\"name\": \"seen\", \"dtype\": \"int32\", \"shape\": [4], \"mutable\": true}],\n"
-    "\"contracts\": [{\"id\": \"C1\", \"fact\": \"forall n < N: at[n] < 4\", \"where\": \"N > 1\"}],\n"
+    "\"contracts\": [{\"id\": \"C1\", \"fact\": \"forall n < N: at[n] < 4\", \"where\": \"N > 1\"}], \"prepare\": "
+    "{\"inputs\": "
+    "[{\"name\": \"count\", \"dtype\": \"int32\", \"shape\": []}], \"program\": [\"for n in range(N):\", \"    at[n] = "
+    "count\"]},\n"
     "\"outputs\": [{\"name\": \"o\", \"dtype\": \"int32\", \"shape\": [1]}],\n"
     "\"kernel\": [\"o[...] = full((1,), 0, int32) + at[0] + seen[1]\"]}\n";
 
@@ -350,11 +353,14 @@ static void tables_are_explained(void **state)
     initialize(&c, "[\"utf-8\"]");
     put_text(&c, URI, TABLES, 1);
     const char *said = hover_at(&c, URI, TABLES, 5, "at[0]");
-    if (!strstr(said, "table **`at`**: int32[N], at least 0") ||
+    if (!strstr(said, "table **`at`**: int32[N], at least 0, computed by") ||
         !strstr(said, "C1: forall n < N: at[n] < 4 where N > 1"))
         fail_msg("%s", said);
     assert_non_null(strstr(hover_at(&c, URI, TABLES, 5, "seen"), "table **`seen`**: int32[4], written by the body"));
+    assert_non_null(
+        strstr(hover_at(&c, URI, TABLES, 3, "count\""), "table **`count`**: int32, an input of \"prepare\""));
     assert_true(offers(complete_at(&c, URI, TABLES, "at[0]"), "seen", "table"));
+    assert_true(offers(complete_at(&c, URI, TABLES, "count\"]"), "count", "input of prepare"));
     finish(&c);
 }
 
