@@ -35,6 +35,8 @@ typedef struct sweep_worker {
 tp_sweep_opinion sweep_opinion_of(tp_arena *keep, const tp_spec_report *r);
 /* Check a text under the settings, in w->piece. */
 void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_settings *s);
+/* The same of the cell's own spec, on its target. */
+void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j);
 /* A piece of work, fn(ctx), in memory of its own (w->piece), with what `s` allows a spec. False: memory ran out. */
 bool sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx);
 /* Codes of both, ascending, and the worse verdict; the first one's texts where it has some. */

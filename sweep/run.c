@@ -105,8 +105,7 @@ void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_setting
         w->run->internal_error = true;
 }
 
-/* The cell's own spec, on its target, by these settings. */
-static void check_text_of_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j)
+void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j)
 {
     tp_check_settings s = *settings;
     tp_str target, text = tp_sweep_cell_text(w->piece, w->run->s, cell, &target);
@@ -126,7 +125,7 @@ static void check_cell(void *arg)
 {
     cell_call *x = arg;
     const sweep_run *run = x->w->run;
-    check_text_of_cell(x->w, x->cell, &run->hardware, &x->job);
+    sweep_check_cell(x->w, x->cell, &run->hardware, &x->job);
     tp_sweep_cell *cell = &run->s->cells[x->cell];
     cell->said = sweep_opinion_of(x->w->arena, &x->job.report);
     if (x->job.report.valid && cell->said.verdict != TP_CELL_FORBIDDEN)
@@ -246,7 +245,7 @@ static void lint_cell(void *arg)
 {
     lint_call *x = arg;
     tp_job j;
-    check_text_of_cell(x->w, x->cell, x->w->run->o->lint, &j);
+    sweep_check_cell(x->w, x->cell, x->w->run->o->lint, &j);
     x->said = sweep_opinion_of(x->w->arena, &j.report);
 }
 

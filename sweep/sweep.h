@@ -124,6 +124,25 @@ bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b);
 /* Marks the legal cells that no other one dominates; groups the others by rule, and asks lint once for each group. */
 void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o);
 
+/* optimum.c: the claim that no legal shape is faster in the model than the first one, as text, with what is needed to
+ * check it. `digest`: tp_spec_digest() of the spec. {NULL, 0} with one sentence in *why: it is not known to be so. */
+tp_str tp_sweep_optimum(tp_sweep *s, const tp_sweep_options *o, tp_str digest, tp_str *why);
+
+typedef struct tp_sweep_rechecked {
+    tp_str refusal; /* why the claim is not accepted; empty: it is, but for what is `open` */
+    tp_str lists;   /* "bm, bn": what the space is of */
+    tp_str sizes;   /* "M = 4096, N = 4096": those of the model */
+    tp_str best;    /* "bm = 128, bn = 256" */
+    double seconds; /* in the model */
+    uint32_t shapes, slower, outside, forbidden; /* outside: the sizes of the model are not in its domain */
+    uint32_t open; /* shapes that take a solver: the best one's proofs, or a rule's case */
+    bool internal_error;
+} tp_sweep_rechecked;
+/* Is the text of c->source such a claim about the valid spec of j, and true? Each shape is priced again, and what is
+ * faster is forbidden again, without a solver. Raises TP001, TP004, TP005 for what is none. Inside tp_try(). */
+void tp_sweep_recheck(tp_ctx *c, const tp_job *j, const tp_check_settings *lint, tp_str digest,
+                      tp_sweep_rechecked *out);
+
 /* A way to write it down. */
 typedef struct tp_sweep_format {
     const char *name;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cli/certificates.h"
 #include "cli/receipt.h"
+#include "sweep/sweep.h"
 
 typedef struct line_call {
     tp_ctx ctx;
@@ -272,6 +273,60 @@ static int check_receipt(tp_cli *c, tp_str path, tp_str file)
     return code;
 }
 
+/* ---- best shapes of sweeps ---- */
+
+typedef struct optimum_call {
+    tp_job *j;
+    const tp_check_settings *lint;
+    tp_str digest;
+    tp_sweep_rechecked found;
+} optimum_call;
+
+static void digest(void *arg)
+{
+    optimum_call *x = arg;
+    x->digest = tp_spec_digest(&x->j->ctx, x->j->report.spec);
+}
+
+static void read_optimum(tp_ctx *ctx, void *into)
+{
+    optimum_call *x = into;
+    tp_sweep_recheck(ctx, x->j, x->lint, x->digest, &x->found);
+}
+
+static int check_optimum(tp_cli *c, tp_str path, tp_str file)
+{
+    tp_check_settings s;
+    tp_job j = {0};
+    optimum_call x = {.j = &j, .lint = &s};
+    tp_check_defaults(&s, false);
+    tp_job_load(c, &j, file, &s);
+    int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
+    if (code == TP_EXIT_OK && tp_try(j.arena, digest, &x) != TP_OK)
+        tp_leave(c->arena, TP_E_MEMORY);
+    if (code == TP_EXIT_OK &&
+        !tp_read_own_file(c, "certificate", tp_cstr(c->arena, path), TP_JSON_MAX_BYTES, read_optimum, &x))
+        code = TP_EXIT_INPUT;
+    const tp_sweep_rechecked *r = &x.found;
+    if (code == TP_EXIT_OK && r->refusal.n) {
+        tp_say(stdout, "%.*s: refused: %.*s", TP_FMT(path), TP_FMT(r->refusal));
+        code = TP_EXIT_VIOLATED;
+    } else if (code == TP_EXIT_OK) {
+        tp_say(stdout,
+               "%.*s: %s: of %u shapes of %.*s none that is legal is faster in the model%s%.*s than %.*s (%.6g us): %u "
+               "are as "
+               "fast or slower, %u faster ones are forbidden, %u do not have these sizes",
+               TP_FMT(path), r->open ? "not refuted" : "accepted", r->shapes, TP_FMT(r->lists),
+               r->sizes.n ? " at " : "", TP_FMT(r->sizes), TP_FMT(r->best), r->seconds * 1e6, r->slower, r->forbidden,
+               r->outside);
+        if (r->open)
+            tp_say(stdout, "%.*s: %u of them rest on a solver", TP_FMT(path), r->open);
+        code = r->internal_error ? TP_EXIT_INTERNAL : r->open ? TP_EXIT_UNKNOWN : TP_EXIT_OK;
+    }
+    tp_job_free(&j);
+    return code;
+}
+
 static int run(tp_cli *c)
 {
     int worst = TP_EXIT_OK;
@@ -281,6 +336,12 @@ static int run(tp_cli *c)
         if (c->paths.len != 2)
             return tp_usage_error("a receipt is rechecked with its spec: tileproof recheck RECEIPT SPEC");
         return check_receipt(c, c->paths.at[0], c->paths.at[1]);
+    }
+    if (starts_with_member(c, c->paths.at[0], "\"tileproof_optimum\"")) {
+        if (c->paths.len != 2)
+            return tp_usage_error("the best shape of a sweep is rechecked with its spec: tileproof recheck CERTIFICATE "
+                                  "SPEC");
+        return check_optimum(c, c->paths.at[0], c->paths.at[1]);
     }
     uint32_t files = 1; /* the first path always is one, or is said not to be */
     while (files < c->paths.len && starts_with_member(c, c->paths.at[files], "\"tileproof_certificates\""))
@@ -296,5 +357,6 @@ static int run(tp_cli *c)
     return worst;
 }
 
-const tp_command tp_command_recheck = {"recheck", 'c', "[OPTIONS] CERTIFICATES [SPEC…], or RECEIPT SPEC",
-                                       "check certificates, or a receipt, again, without a solver", run};
+const tp_command tp_command_recheck = {
+    "recheck", 'c', "[OPTIONS] CERTIFICATES [SPEC…], or RECEIPT SPEC",
+    "check certificates, a receipt or the best shape of a sweep again, without a solver", run};

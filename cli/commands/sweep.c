@@ -10,6 +10,7 @@
 #include "cli/check.h"
 #include "cli/interrupt.h"
 #include "cli/watchdog.h"
+#include "kernels/receipt.h"
 #include "sweep/sweep.h"
 
 typedef struct sweep_call {
@@ -71,6 +72,8 @@ static bool outputs_usable(tp_cli *c, tp_str spec)
             !tp_guard_writes(c, &g, "output", path))
             return false;
     }
+    if (c->certificates.len && !tp_guard_writes(c, &g, "certificates", tp_option(&c->certificates, "")))
+        return false;
     return format_of(c, "format", tp_option(&c->shapes, "table")) != NULL;
 }
 
@@ -95,6 +98,40 @@ static bool write_outputs(sweep_call *x)
         all &= whole;
     }
     return all;
+}
+
+typedef struct digest_call {
+    tp_job *j;
+    tp_str digest;
+} digest_call;
+
+static void digest(void *arg)
+{
+    digest_call *d = arg;
+    d->digest = tp_spec_digest(&d->j->ctx, d->j->report.spec);
+}
+
+/* That the best shape is the best, for recheck: an exit code. */
+static int write_optimum(sweep_call *x, tp_job *j)
+{
+    tp_sweep_options o = {.lint = &x->lint, .threads = 1};
+    const char *path = tp_cstr(x->c->arena, tp_option(&x->c->certificates, ""));
+    digest_call d = {.j = j};
+    tp_str why;
+    if (!*path)
+        return TP_EXIT_OK;
+    if (tp_try(j->arena, digest, &d) != TP_OK)
+        tp_leave(x->c->arena, TP_E_MEMORY);
+    tp_str text = tp_sweep_optimum(&x->s, &o, d.digest, &why);
+    if (!text.n) {
+        tp_say(stderr, "tileproof: --certificates: that no shape is better is not known, and nothing was written: %.*s",
+               TP_FMT(why));
+        return TP_EXIT_UNKNOWN;
+    }
+    if (tp_write_file(x->c->arena, path, &text, 1, &why) == TP_OK)
+        return TP_EXIT_OK;
+    tp_say(stderr, "tileproof: --certificates: %.*s", TP_FMT(why));
+    return TP_EXIT_INTERNAL;
 }
 
 static int exit_code(const tp_sweep *s)
@@ -143,6 +180,9 @@ static int run(tp_cli *c)
         code = TP_EXIT_INTERRUPTED;
     } else if (!write_outputs(x)) {
         code = TP_EXIT_INTERNAL;
+    } else if (!x->s.internal_error) {
+        int written = write_optimum(x, &j);
+        code = code ? code : written;
     } else if (x->s.internal_error) {
         tp_say(stderr, "tileproof: memory ran out while a shape was checked: it is unknown");
     }

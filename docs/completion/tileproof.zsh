@@ -22,7 +22,7 @@ _tileproof() {
       'merge:put the JSON reports of the shards of a run together'
       'mutate:plant small defects in a kernel and say which rule or tier notices each'
       'primitives:list the operations of the body'
-      'recheck:check certificates, or a receipt, again, without a solver'
+      'recheck:check certificates, a receipt or the best shape of a sweep again, without a solver'
       'rules:list the rules'
       'run:execute a verified kernel on your arrays, every access checked'
       'schema:JSON Schema of specs, or of .tileproof.json'
@@ -149,7 +149,7 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
-        '*--certificates[write every proof, for recheck]:FILE:_files' \
+        '*--certificates[write every proof, for recheck; sweep\: that no legal shape is faster in the model than the best]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
         '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
         '*--cache-key[with --cache\: also keep whole results, sealed with this private key (tileproof keygen), and take those that it sealed]:KEY:_files' \
@@ -262,6 +262,7 @@ _tileproof() {
         '*--format[how to print the shapes\: table (default), csv, json, html; the legal ones alone, best first, as a search space\: space (JSON), python]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
+        '*--certificates[write every proof, for recheck; sweep\: that no legal shape is faster in the model than the best]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
@@ -301,7 +302,7 @@ _tileproof() {
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--emit-smt2[write one SMT-LIB 2 file per obligation]:DIR:_files' \
-        '*--certificates[write every proof, for recheck]:FILE:_files' \
+        '*--certificates[write every proof, for recheck; sweep\: that no legal shape is faster in the model than the best]:FILE:_files' \
         '*--playback[write failing cases\: json=FILE (entries of "cases"), npy=FOLDER (arrays for run)]:FORMAT=PATH:_files' \
         '*--cache[keep proofs in this file; each is checked again before it is used]:FILE:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \

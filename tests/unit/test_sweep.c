@@ -200,6 +200,136 @@ static void pages_and_search_spaces(void **state)
     assert_true(contains(python, "SHAPES = [\n    {\"bm\": ") && contains(python, "\"T\": \"float32\"},\n"));
 }
 
+/* ---- the best shape ---- */
+
+/* Some values of each list, ascending. */
+static const char *random_space(place *p, tp_rng *rng, const char *const *names, int n)
+{
+    tp_buf b = {.arena = p->a};
+    for (int i = 0; i < n; i++) {
+        uint64_t step = 8ull << tp_rng_below(rng, 6);
+        uint64_t low = step * (1 + tp_rng_below(rng, 6));
+        tp_buf_printf(&b, "%s%s=%llu:%llu:%llu", i ? "," : "", names[i], (unsigned long long)low,
+                      (unsigned long long)(low + step * tp_rng_below(rng, 5)), (unsigned long long)step);
+    }
+    return tp_cstr(p->a, tp_buf_view(&b));
+}
+
+/* Of the legal cells of a sweep the least model time; -1: there is none. */
+static double least_seconds(struct json_object *cells)
+{
+    double least = -1;
+    for (size_t i = 0; i < json_object_array_length(cells); i++) {
+        struct json_object *cell = json_object_array_get_idx(cells, i), *seconds = member(cell, "model_seconds");
+        if (strcmp(string_of(cell, "verdict"), "legal") == 0 && seconds &&
+            (least < 0 || json_object_get_double(seconds) < least))
+            least = json_object_get_double(seconds);
+    }
+    return least;
+}
+
+static void best_shape_is_that_of_brute_force(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *spec, *names[3];
+        int n;
+    } KERNELS[] = {{"examples/matmul/matmul.tile.json", {"bm", "bn", "bk"}, 3},
+                   {"examples/attention/flash_attention.tile.json", {"bq", "bk"}, 2},
+                   {"examples/elementwise/transpose.tile.json", {"b"}, 1}};
+    uint64_t seed = setting("TEST_SEED", 1), some = 0;
+    tp_rng rng = tp_rng_new(seed, 77);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t i = 0; i < setting("TEST_TRIALS", 6); i++) {
+        size_t k = i % (sizeof KERNELS / sizeof *KERNELS);
+        const char *over = random_space(p, &rng, KERNELS[k].names, KERNELS[k].n), *file = path_in(p, "best.json");
+        outcome o = RUN(p->a, "sweep", KERNELS[k].spec, "--over", over, "--format", "json", "--certificates", file);
+        struct json_object *r = record_of(p->a, &o);
+        double least = least_seconds(member(r, "cells"));
+        json_object_put(r);
+        if (access(file, F_OK) != 0) {
+            if (!contains(o.err, least < 0 ? "nothing was written: no " : "may be better, and is not modelled"))
+                fail_msg("%s of %s: %.*s", over, KERNELS[k].spec, TP_FMT(o.err));
+            continue;
+        }
+        struct json_object *claim = json_object_from_file(file);
+        double stated = json_object_get_double(member(claim, "model_seconds"));
+        json_object_put(claim);
+        if (stated > least * 1.000001 || stated < least * 0.999999)
+            fail_msg("%s: %g is claimed, and %g is there", over, stated, least);
+        o = RUN(p->a, "recheck", file, KERNELS[k].spec);
+        if (o.exit || !contains(o.out, ": accepted: of "))
+            fail_msg("%s: exit %d: %.*s%.*s", over, o.exit, TP_FMT(o.out), TP_FMT(o.err));
+        unlink(file);
+        some++;
+    }
+    assert_true(some > 0);
+}
+
+/* The text with `to` for the first `from`. */
+static const char *replaced(place *p, tp_str text, const char *from, const char *to)
+{
+    const char *all = tp_cstr(p->a, text), *at = strstr(all, from);
+    if (!at)
+        fail_msg("there is no %s in %s", from, all);
+    return tp_printf(p->a, "%.*s%s%s", (int)(at - all), all, to, at + strlen(from)).p;
+}
+
+static void a_forged_best_shape_is_refused(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] = "examples/matmul/matmul.tile.json";
+    const char *file = path_in(p, "best.json");
+    outcome o = RUN(p->a, "sweep", SPEC, "--over", "bm=64:1024:320,bn=64:1024:320,bk=512,target=v3|v5e",
+                    "--certificates", file);
+    tp_str text, why;
+    assert_int_equal(o.exit, 0);
+    assert_int_equal(tp_read_file(p->a, file, 1 << 20, &text, &why), TP_OK);
+    struct json_object *claim = json_object_from_file(file), *list = member(claim, "forbidden"),
+                       *first = json_object_array_get_idx(list, 0);
+    const char *best = tp_printf(p->a, "\"best\": %d,", json_object_get_int(member(claim, "best"))).p;
+    assert_true(json_object_array_length(list) > 0);
+    const char *run = tp_printf(p->a, "[\"%s\", %d, %d]", json_object_get_string(json_object_array_get_idx(first, 0)),
+                                json_object_get_int(json_object_array_get_idx(first, 1)),
+                                json_object_get_int(json_object_array_get_idx(first, 2)))
+                          .p;
+    const struct {
+        const char *from, *to;
+        int exit;
+        const char *says;
+    } FORGED[] = {
+        {best, "\"best\": 0,", 1, "and the file says"},
+        {best, "\"best\": 99999,", 1, "the sweep has no shape 99999"},
+        {best, "\"best\": -1,", 1, "the sweep has no shape -1"},
+        {"\"model_seconds\": ", "\"model_seconds\": 1", 1, "and the file says"},
+        {run, "[\"TP201\", 0, 0]", 1, "the file names no rule that forbids it"},
+        {tp_printf(p->a, "[\"%s\"", json_object_get_string(json_object_array_get_idx(first, 0))).p, "[\"TP404\"", 1,
+         "does not forbid it"},
+        {"\"modelled_at\": {\"M\": 4096, ", "\"modelled_at\": {", 1, "does not say every size"},
+        {"\"modelled_at\": {\"M\": 4096, ", "\"modelled_at\": {\"M\": 128, ", 1, "and the file says"},
+        {"\"spec\": \"", "\"spec\": \"0", 1, "another spec"},
+        {"\"forbidden\": [", "\"forbidden\": [[\"TP201\", 5, 4],", 3, "a run is a rule"},
+        {"\"forbidden\": [", "\"forbidden\": [[\"TP201\", 0, 99999],", 3, "a run is a rule"},
+        {"\"forbidden\": [", "\"forbidden\": [[\"TP999\", 0, 0],", 3, "a run is a rule"},
+        {"\"name\": \"bm\"", "\"name\": \"zz\"", 1, "no size, constant or dtype `zz`"},
+        {"\"tileproof_optimum\": 1", "\"tileproof_optimum\": 2", 3, "no claim about a best shape"},
+    };
+    json_object_put(claim);
+    o = RUN(p->a, "recheck", file, SPEC);
+    assert_int_equal(o.exit, 0);
+    for (size_t i = 0; i < sizeof FORGED / sizeof *FORGED; i++) {
+        const char *forged = replaced(p, text, FORGED[i].from, FORGED[i].to);
+        o = RUN(p->a, "recheck", put(p, "forged.json", forged, strlen(forged)), SPEC);
+        if (o.exit != FORGED[i].exit || (!contains(o.out, FORGED[i].says) && !contains(o.err, FORGED[i].says)))
+            fail_msg("%s for %s: exit %d: %.*s%.*s", FORGED[i].to, FORGED[i].from, o.exit, TP_FMT(o.out),
+                     TP_FMT(o.err));
+    }
+    o = RUN(p->a, "recheck", file, "examples/matmul/int8_matmul.tile.json");
+    assert_true(o.exit == 1 && contains(o.out, "another spec"));
+    o = RUN(p->a, "recheck", file);
+    assert_int_equal(o.exit, 2);
+}
+
 static void options_that_do_not_hold(void **state)
 {
     place *p = *state;
@@ -275,6 +405,8 @@ int main(void)
         IN_PLACE(pareto_list_is_that_of_brute_force),
         IN_PLACE(traffic_of_a_matmul),
         IN_PLACE(pages_and_search_spaces),
+        IN_PLACE(best_shape_is_that_of_brute_force),
+        IN_PLACE(a_forged_best_shape_is_refused),
         IN_PLACE(options_that_do_not_hold),
         IN_PLACE(any_number_of_threads),
         IN_PLACE(a_table_has_80_columns),
