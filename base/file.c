@@ -268,6 +268,46 @@ tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, siz
     return st == TP_OK ? publish(a, &d, pieces, n, why) : st;
 }
 
+typedef struct printing {
+    void (*print)(void *ctx, FILE *out);
+    void *ctx;
+    FILE *out;
+    int wrong; /* errno of the first failure */
+} printing;
+
+static void print(void *arg)
+{
+    printing *p = arg;
+    p->print(p->ctx, p->out);
+    errno = 0;
+    if (fflush(p->out) != 0 || ferror(p->out))
+        p->wrong = errno ? errno : EIO;
+}
+
+tp_status tp_print_file(tp_arena *a, const char *path, void (*fn)(void *ctx, FILE *out), void *ctx, tp_str *why)
+{
+    tp_draft d;
+    tp_status st = begin(a, path, &d, why);
+    if (st != TP_OK)
+        return st;
+    int own = dup(d.fd);
+    printing p = {fn, ctx, own >= 0 ? fdopen(own, "w") : NULL, errno};
+    if (p.out) {
+        p.wrong = 0;
+        st = tp_try(a, print, &p);
+        if (fclose(p.out) != 0 && !p.wrong)
+            p.wrong = errno;
+    } else if (own >= 0) {
+        close(own);
+    }
+    if (st == TP_OK && !p.wrong)
+        return publish(a, &d, NULL, 0, why);
+    tp_draft_drop(&d);
+    if (st != TP_OK)
+        tp_leave(a, st);
+    return cannot_write(a, d.path, p.wrong, why);
+}
+
 /* ---- files that are filled where they lie ---- */
 
 tp_status tp_draft_new(tp_arena *a, const char *path, size_t n, tp_draft *d, tp_str *why)

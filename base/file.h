@@ -26,6 +26,8 @@ const char *tp_mapped_file_at(const void *address);
  * readers see the old content or the new one, never half of it. Links are
  * followed, the mode of a file that is there is kept. */
 tp_status tp_write_file(tp_arena *a, const char *path, const tp_str *pieces, size_t n, tp_str *why);
+/* The same of what `print` prints; it may leave through the arena, and then no file is written. */
+tp_status tp_print_file(tp_arena *a, const char *path, void (*print)(void *ctx, FILE *out), void *ctx, tp_str *why);
 /* A file that is filled where it lies: n bytes, 0 at first, of a temporary file beside `path`, mapped as long as the
  * arena lives. Its room on the disk is taken at once, so that no store into it fails for want of it. */
 typedef struct tp_draft {

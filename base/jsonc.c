@@ -101,9 +101,14 @@ static void print_value(printer *p, struct json_object *o, unsigned level)
     }
 }
 
-tp_str tp_jsonc_text(tp_arena *a, struct json_object *o, tp_jsonc_style style)
+tp_str tp_jsonc_text_at(tp_arena *a, struct json_object *o, tp_jsonc_style style, unsigned level)
 {
     printer p = {.out = {.arena = a}, .style = style};
-    print_value(&p, o, 0);
+    print_value(&p, o, level);
     return tp_buf_view(&p.out);
+}
+
+tp_str tp_jsonc_text(tp_arena *a, struct json_object *o, tp_jsonc_style style)
+{
+    return tp_jsonc_text_at(a, o, style, 0);
 }

@@ -18,6 +18,8 @@ typedef enum tp_jsonc_style {
 
 /* The document as text, in the arena. */
 tp_str tp_jsonc_text(tp_arena *a, struct json_object *o, tp_jsonc_style style);
+/* The same of a part of one, `level` deep in it: its lines are indented so, but for the first. */
+tp_str tp_jsonc_text_at(tp_arena *a, struct json_object *o, tp_jsonc_style style, unsigned level);
 
 static inline struct json_object *tp_jsonc_made(struct json_object *o)
 {

@@ -97,11 +97,11 @@ static void close_cache(tp_cli *c, tp_check_run *run)
     tp_cache_free(run->cache);
 }
 
-/* Is a report all that is made of the specs, and one that is written spec by spec? */
+/* Are reports all that is made of the specs? */
 static bool can_go_by_spec(const tp_cli *c, const tp_check_run *run)
 {
-    return run->format->by_spec && run->fix == TP_FIX_NONE && !c->baseline.len && !c->report.len && !c->playback.len &&
-           !c->receipt.len && !c->certificates.len && !c->statistics.len && !c->plot.len;
+    return run->fix == TP_FIX_NONE && !c->baseline.len && !c->playback.len && !c->receipt.len && !c->certificates.len &&
+           !c->statistics.len && !c->plot.len;
 }
 
 int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
@@ -119,6 +119,7 @@ int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run)
     run->kept = tp_arena_new(0); /* of no thread */
     if (!run->kept)
         tp_leave(c->arena, TP_E_MEMORY);
+    tp_outputs_begin(c, run, paths.len == 1, print);
     if (print) /* else nothing partial is of use */
         tp_interrupt_allow();
     if (!tp_check_all(c, run, &paths))
@@ -178,7 +179,7 @@ static void tell_refused(const tp_report *report)
     for (uint32_t i = 0; i < report->specs.len; i++)
         if (!report->specs.at[i].valid)
             tp_push(report->arena, refused.specs, report->specs.at[i]);
-    tp_format_find(TP_S("full"))->write(&refused, stderr);
+    tp_write_report(tp_format_find(TP_S("full")), &refused, stderr);
 }
 
 int tp_check_specs(tp_cli *c, bool execute)
@@ -204,8 +205,9 @@ int tp_check_specs(tp_cli *c, bool execute)
         tp_check_end(c, &run);
         return code;
     }
-    if (!run.by_spec)
-        run.format->write(report, stdout);
+    for (uint32_t i = 0; i < report->specs.len && !run.by_spec; i++)
+        tp_outputs_add(&run, &report->specs.at[i], c->arena);
+    bool printed = tp_outputs_print(c, &run);
     bool people = tp_str_is(tp_option(&c->format, "full"), "full");
     if (run.njobs != 1 && people)
         print_totals(report, execute);
@@ -221,7 +223,7 @@ int tp_check_specs(tp_cli *c, bool execute)
     code = report_internal(report, tp_report_exit_code(report));
     bool wrote = true;
     if (!report->interrupted) {
-        wrote = tp_write_outputs(c, report);
+        wrote = tp_outputs_end(c, &run);
         wrote &= tp_write_playback(c, report, run.s.max_memory);
         wrote &= c->certificates.len == 0 || tp_certificates_write(c, &run);
     } else {
@@ -234,5 +236,5 @@ int tp_check_specs(tp_cli *c, bool execute)
     else if (c->receipt.len)
         tp_say(stderr, "tileproof: no receipt was written: the kernel is not verified");
     tp_check_end(c, &run);
-    return wrote && fixed ? code : TP_EXIT_INTERNAL;
+    return printed && wrote && fixed ? code : TP_EXIT_INTERNAL;
 }

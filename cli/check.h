@@ -15,13 +15,15 @@ typedef struct tp_check_run {
     uint32_t njobs;
     struct tp_cache *cache;     /* NULL: none */
     struct tp_results *results; /* results.h; NULL: only proofs are kept */
-    bool by_spec;               /* reports are printed, and memory is freed, as specs are done; of these remains: */
+    bool by_spec;               /* reports are written, and memory is freed, as specs are done; of these remains: */
     tp_arena *kept;
+    struct tp_writing **writings; /* of each --output, then of what is printed */
+    uint32_t nwritings;
 } tp_check_run;
 /* check_settings.c: false after a message. */
 bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run);
-/* check.c: an exit code, not 0 after a message. `print`: where the format allows it and nothing else asks for all
- * specs at once, the report is printed on the way, and what remains of a spec is counts, name and cost. */
+/* check.c: an exit code, not 0 after a message. `print`: reports are written, on the way where nothing else asks for
+ * all specs at once: then what remains of a spec is counts, name and cost. */
 int tp_check_begin(tp_cli *c, bool execute, bool print, tp_check_run *run);
 void tp_check_end(tp_cli *c, tp_check_run *run);
 
@@ -66,9 +68,14 @@ bool tp_shard_paths(tp_cli *c, tp_strings *paths, tp_shard *s);
 /* git.c: those of the paths that differ from the revision or are not tracked. False after a message. */
 bool tp_changed_since(tp_cli *c, tp_str revision, tp_strings *paths);
 
-/* outputs.c: is every --output FORMAT=PATH? Then write them. False after a message. */
+/* outputs.c: is every --output FORMAT=PATH? False after a message. */
 bool tp_outputs_usable(const tp_cli *c);
-bool tp_write_outputs(tp_cli *c, const tp_report *report);
+/* Reports begin, get a spec, in order, with the arena `a` for what is not kept, and are put together: first the one
+ * that is printed, then the files. False when some of it could not be written, for files after a message. */
+void tp_outputs_begin(tp_cli *c, tp_check_run *run, bool alone, bool print);
+void tp_outputs_add(tp_check_run *run, const tp_spec_report *s, tp_arena *a);
+bool tp_outputs_print(const tp_cli *c, const tp_check_run *run);
+bool tp_outputs_end(tp_cli *c, tp_check_run *run);
 /* Write the fixed texts, or print them as a patch. False after a message. */
 bool tp_write_fixes(tp_cli *c, const tp_check_run *run);
 

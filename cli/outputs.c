@@ -59,29 +59,75 @@ bool tp_outputs_usable(const tp_cli *c)
     return true;
 }
 
+void tp_outputs_begin(tp_cli *c, tp_check_run *run, bool alone, bool print)
+{
+    tp_report *plain = TP_NEW(c->arena, tp_report); /* files have no colours */
+    *plain = run->report;
+    plain->color = false;
+    run->writings = TP_NEWN(c->arena, tp_writing *, c->report.len + 1);
+    for (uint32_t i = 0; i < c->report.len && print; i++) {
+        tp_str path;
+        tp_writing_begin(&run->writings[run->nwritings++], run->kept, format_of(c, c->report.at[i], &path), plain,
+                         alone, NULL);
+    }
+    if (print && run->fix != TP_FIX_SHOW)
+        tp_writing_begin(&run->writings[run->nwritings++], run->kept, run->format, &run->report, alone, stdout);
+}
+
+void tp_outputs_add(tp_check_run *run, const tp_spec_report *s, tp_arena *a)
+{
+    for (uint32_t i = 0; i < run->nwritings; i++)
+        tp_writing_spec(run->writings[i], s, a);
+}
+
+typedef struct ending {
+    tp_writing *w;
+    const tp_report *report;
+    bool whole;
+} ending;
+
+static void end(void *ctx, FILE *out)
+{
+    ending *e = ctx;
+    e->whole = tp_writing_end(e->w, e->report, out);
+    if (!e->whole)
+        tp_leave_innermost(TP_E_MEMORY);
+}
+
+typedef struct file_ending {
+    tp_cli *c;
+    ending e;
+    tp_str path, why;
+    bool written;
+} file_ending;
+
+static void end_file(void *arg)
+{
+    file_ending *f = arg;
+    f->written = tp_print_file(f->c->arena, tp_cstr(f->c->arena, f->path), end, &f->e, &f->why) == TP_OK;
+}
+
 /* Each whole or not at all. */
-bool tp_write_outputs(tp_cli *c, const tp_report *report)
+bool tp_outputs_end(tp_cli *c, tp_check_run *run)
 {
     bool all = true;
-    for (uint32_t i = 0; i < c->report.len; i++) {
-        tp_str path, why = TP_S("out of memory"), text = {NULL, 0};
-        const tp_format *f = format_of(c, c->report.at[i], &path);
-        tp_report plain = *report;
-        tp_memory_file m;
-        plain.color = false;
-        bool whole = tp_memory_open(&m);
-        if (whole) {
-            f->write(&plain, m.out);
-            whole = tp_memory_close(&m);
+    for (uint32_t i = 0; i < c->report.len && run->nwritings; i++) {
+        file_ending f = {.c = c, .e = {run->writings[i], &run->report, true}, .why = TP_S("out of memory")};
+        format_of(c, c->report.at[i], &f.path);
+        if (tp_try(c->arena, end_file, &f) != TP_OK || !f.written) {
+            tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(f.why));
+            all = false;
         }
-        text = (tp_str){m.at, m.n};
-        whole = whole && tp_write_file(c->arena, tp_cstr(c->arena, path), &text, 1, &why) == TP_OK;
-        if (!whole)
-            tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
-        free(m.at);
-        all &= whole;
     }
     return all;
+}
+
+bool tp_outputs_print(const tp_cli *c, const tp_check_run *run)
+{
+    bool whole = run->nwritings <= c->report.len || tp_writing_end(run->writings[c->report.len], &run->report, stdout);
+    if (!whole)
+        tp_say(stderr, "tileproof: the report is not whole: there is no room for temporary files, or no memory");
+    return whole;
 }
 
 /* The spec's own text, or that of its kernel file. */

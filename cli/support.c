@@ -338,6 +338,6 @@ int tp_job_exit_code(tp_cli *c, const tp_job *j, tp_unknown_policy unknown)
     report.specs.at[0].source = &j->source; /* the job may have moved */
     int code = tp_report_exit_code(&report);
     if (code)
-        tp_format_find(TP_S("full"))->write(&report, stderr);
+        tp_write_report(tp_format_find(TP_S("full")), &report, stderr);
     return code;
 }

@@ -134,12 +134,8 @@ static void print_one(void *arg)
 {
     one_job *o = arg;
     tp_job *j = &o->p->run->jobs[o->i];
-    tp_report report = o->p->run->report; /* its settings */
-    report.arena = j->arena;
-    report.others = o->p->paths->len - 1;
-    tp_push(j->arena, report.specs, j->report);
-    report.specs.at[0].source = &j->source;
-    o->p->run->format->write(&report, stdout);
+    j->report.source = &j->source;
+    tp_outputs_add(o->p->run, &j->report, j->arena);
     reduce_to_counts(o->p->run->kept, j);
 }
 

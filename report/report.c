@@ -38,11 +38,6 @@ tp_counts tp_count(const tp_spec_report *s)
     return c;
 }
 
-bool tp_report_of_one(const tp_report *r)
-{
-    return r->specs.len == 1 && !r->others;
-}
-
 bool tp_is_clean(const tp_spec_report *s)
 {
     tp_counts c = tp_count(s);

@@ -72,7 +72,6 @@ typedef struct tp_report {
     TP_VEC(tp_spec_report) specs;
     tp_shard shard;
     uint32_t interrupted; /* not 0: so many specs were given, and the report is of those that were done */
-    uint32_t others;      /* specs of the same call that are written for themselves */
     bool color, quiet, verbose;
     tp_unknown_policy unknown;
     tp_fail_level fail_on;
@@ -83,8 +82,6 @@ struct tp_counts {
     uint32_t stale; /* entries of "allow" that suppress nothing: no rule is violated there */
 };
 tp_counts tp_count(const tp_spec_report *s);
-/* Is the report of one spec alone? */
-bool tp_report_of_one(const tp_report *r);
 /* Valid, and nothing in it is violated, vacuous, undecided or stale. */
 bool tp_is_clean(const tp_spec_report *s);
 /* Violated, vacuous or undecided; suppressed ones, too. */
@@ -97,11 +94,21 @@ bool tp_is_internal(const tp_finding *f);
 int tp_report_exit_code(const tp_report *r);
 
 /* A format: one file of report/formats, one descriptor named after it. */
+typedef struct tp_writing tp_writing; /* writing.h */
 typedef struct tp_format {
     const char *name, *summary;
-    void (*write)(const tp_report *r, FILE *out);
-    bool by_spec; /* reports of one spec each, one after the other, are the bytes of the report of all */
+    /* Called for each spec in turn, to write parts of the report; `a` is its own. */
+    void (*spec)(tp_writing *w, const tp_spec_report *s, tp_arena *a);
+    /* Puts the parts together. Of the specs of `r`, counts, names and paths are there; NULL: part 0 is the report. */
+    void (*end)(tp_writing *w, const tp_report *r, FILE *out);
 } tp_format;
+/* A report of the specs that r has. False: not all of it was written. */
+bool tp_write_report(const tp_format *f, const tp_report *r, FILE *out);
+/* The same for specs that come one by one, and need not stay: `alone`: there will be one. `r` stays, and so does the
+ * arena, which is used between the calls. A format without an end writes to `out` at once where that is not NULL. */
+void tp_writing_begin(tp_writing **into, tp_arena *a, const tp_format *f, const tp_report *r, bool alone, FILE *out);
+void tp_writing_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a);
+bool tp_writing_end(tp_writing *w, const tp_report *r, FILE *out);
 const tp_format *tp_format_find(tp_str name);
 extern const tp_format tp_format_json; /* others embed it */
 const tp_format *const *tp_formats(size_t *n);
@@ -116,10 +123,9 @@ typedef struct tp_shown {
     const tp_spec_report *spec;
     const tp_finding *finding;
     tp_severity severity;
-    uint32_t order;
 } tp_shown;
-/* All of them, worst first, else in order; in the arena. */
-const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n);
+/* Those of the spec, in order; in the arena. Reports begin with the worst: a part for each severity. */
+const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n);
 /* Its help and its precondition, where its fix does not say the same; what its fix does and how it was tried (empty:
  * none). Together each thing is said once. */
 tp_str tp_shown_help(const tp_finding *f);
@@ -152,7 +158,8 @@ struct json_object;
 /* json.c: a finding as an object of the JSON report. */
 struct json_object *tp_finding_json(const tp_source *source, const tp_finding *f);
 /* sarif.c: `full`: everything that was decided, for archives; else what code scanning shows. */
-void tp_write_sarif(const tp_report *r, bool full, FILE *out);
+void tp_sarif_spec(tp_writing *w, const tp_spec_report *s, bool full, tp_arena *a);
+void tp_sarif_end(tp_writing *w, bool full, FILE *out);
 
 /* Text helpers of the renderers. */
 /* "all 27 of a box", "8 of the 20 of a box"; "" where no shape of it was equal. */

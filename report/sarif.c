@@ -2,7 +2,7 @@
  * result as an alert, proofs and suppressed ones too, so they get neither. */
 #include "base/jsonc.h"
 #include "base/map.h"
-#include "report/report.h"
+#include "report/writing.h"
 
 typedef struct json_object json;
 
@@ -175,53 +175,70 @@ static json *driver(json *rules)
     return tool;
 }
 
-static json *artifacts(tp_arena *a, const tp_report *r)
+static json *file_of(tp_arena *a, const tp_spec_report *s)
 {
-    json *list = json_object_new_array();
-    for (uint32_t i = 0; i < r->specs.len; i++) {
-        const tp_spec_report *s = &r->specs.at[i];
-        json *o = json_object_new_object(), *hashes = json_object_new_object();
-        json_object_object_add(o, "location", artifact(a, s->source->path));
-        if (s->sha256.n) {
-            json_object_object_add(hashes, "sha-256", tp_jsonc_string(s->sha256));
-            json_object_object_add(o, "hashes", hashes);
-        } else {
-            json_object_put(hashes);
-        }
-        json_object_array_add(list, o);
+    json *o = json_object_new_object(), *hashes = json_object_new_object();
+    json_object_object_add(o, "location", artifact(a, s->source->path));
+    if (s->sha256.n) {
+        json_object_object_add(hashes, "sha-256", tp_jsonc_string(s->sha256));
+        json_object_object_add(o, "hashes", hashes);
+    } else {
+        json_object_put(hashes);
     }
-    return list;
+    return o;
 }
 
-void tp_write_sarif(const tp_report *r, bool full, FILE *out)
+/* The rules that results name, each once. */
+typedef struct named {
+    tp_map numbers; /* from 1 */
+    json *rules;
+} named;
+
+static named *named_in(tp_writing *w)
 {
-    tp_arena *a = tp_arena_child(r->arena);
-    tp_map known = {0};
-    json *log = json_object_new_object(), *runs = json_object_new_array(), *run = json_object_new_object(),
-         *rules = json_object_new_array(), *results = json_object_new_array();
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
-            const tp_finding *f = &r->specs.at[i].findings.at[k];
-            if (!full && !tp_is_shown(r, f))
-                continue;
-            uint32_t number = tp_map_get(&known, tp_str_c(f->rule));
-            if (!number) {
-                json_object_array_add(rules, rule(a, f));
-                number = (uint32_t)json_object_array_length(rules);
-                tp_map_set(a, &known, tp_str_c(f->rule), number);
-            }
-            json_object_array_add(results, result(r, a, &r->specs.at[i], f, number - 1, full));
+    if (!w->state) {
+        named *n = w->state = TP_NEW(w->arena, named);
+        n->rules = json_object_new_array();
+    }
+    return w->state;
+}
+
+enum { RESULTS, ARTIFACTS, LEVEL = 4 };
+
+void tp_sarif_spec(tp_writing *w, const tp_spec_report *s, bool full, tp_arena *a)
+{
+    named *known = named_in(w);
+    for (uint32_t k = 0; k < s->findings.len; k++) {
+        const tp_finding *f = &s->findings.at[k];
+        if (!full && !tp_is_shown(w->r, f))
+            continue;
+        uint32_t number = tp_map_get(&known->numbers, tp_str_c(f->rule));
+        if (!number) {
+            json_object_array_add(known->rules, rule(a, f));
+            number = (uint32_t)json_object_array_length(known->rules);
+            tp_map_set(w->arena, &known->numbers, tp_str_c(f->rule), number);
         }
-    json_object_object_add(run, "tool", driver(rules));
+        tp_add_element(w, RESULTS, result(w->r, a, s, f, number - 1, full), LEVEL, a);
+    }
     if (full)
-        json_object_object_add(run, "artifacts", artifacts(a, r));
-    json_object_object_add(run, "columnKind", json_object_new_string("unicodeCodePoints"));
-    json_object_object_add(run, "results", results);
-    json_object_array_add(runs, run);
-    json_object_object_add(log, "$schema", json_object_new_string("https://json.schemastore.org/sarif-2.1.0.json"));
-    json_object_object_add(log, "version", json_object_new_string("2.1.0"));
-    json_object_object_add(log, "runs", runs);
-    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, log, TP_JSONC_PRETTY)));
-    json_object_put(log);
+        tp_add_element(w, ARTIFACTS, file_of(a, s), LEVEL, a);
+}
+
+void tp_sarif_end(tp_writing *w, bool full, FILE *out)
+{
+    tp_arena *a = tp_arena_child(w->arena);
+    tp_put_member(out, "{", "$schema", json_object_new_string("https://json.schemastore.org/sarif-2.1.0.json"), 1, a);
+    tp_put_member(out, ",", "version", json_object_new_string("2.1.0"), 1, a);
+    fputs(",\n  \"runs\":[\n    {", out);
+    tp_put_member(out, "", "tool", driver(named_in(w)->rules), 3, a);
+    if (full) {
+        fputs(",\n      \"artifacts\":[", out);
+        tp_copy_list(w, ARTIFACTS, ARTIFACTS, LEVEL, out);
+        fputs("]", out);
+    }
+    tp_put_member(out, ",", "columnKind", json_object_new_string("unicodeCodePoints"), 3, a);
+    fputs(",\n      \"results\":[", out);
+    tp_copy_list(w, RESULTS, RESULTS, LEVEL, out);
+    fputs("]\n    }\n  ]\n}\n", out);
     tp_arena_free(a);
 }

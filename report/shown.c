@@ -17,28 +17,13 @@ tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f)
     return f->severity;
 }
 
-static int worst_first(const void *x, const void *y)
-{
-    const tp_shown *a = x, *b = y;
-    if (a->severity != b->severity)
-        return a->severity > b->severity ? -1 : 1;
-    if (a->order != b->order)
-        return a->order < b->order ? -1 : 1;
-    return 0;
-}
-
-const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, uint32_t *n)
+const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n)
 {
     TP_VEC(tp_shown) all = {0};
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        for (uint32_t k = 0; k < r->specs.at[i].findings.len; k++) {
-            const tp_finding *f = &r->specs.at[i].findings.at[k];
-            if (tp_is_shown(r, f))
-                tp_push(a, all, ((tp_shown){&r->specs.at[i], f, tp_shown_severity(r, f), all.len}));
-        }
+    for (uint32_t k = 0; k < s->findings.len; k++)
+        if (tp_is_shown(r, &s->findings.at[k]))
+            tp_push(a, all, ((tp_shown){s, &s->findings.at[k], tp_shown_severity(r, &s->findings.at[k])}));
     *n = all.len;
-    if (all.len)
-        qsort(all.at, all.len, sizeof *all.at, worst_first);
     return all.at;
 }
 

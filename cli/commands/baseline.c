@@ -22,7 +22,7 @@ static int run(tp_cli *c)
     if (write && code != TP_EXIT_INPUT && code != TP_EXIT_INTERNAL) {
         code = tp_baseline_write(c, file, &r.report) ? TP_EXIT_OK : TP_EXIT_INTERNAL;
     } else {
-        tp_format_find(TP_S("concise"))->write(&r.report, stdout);
+        tp_write_report(tp_format_find(TP_S("concise")), &r.report, stdout);
         for (uint32_t i = 0; i < b.len; i++)
             if (b.at[i].stale)
                 tp_say(stdout, "%s: nothing has %.*s in `%.*s` at %.*s any more", file, TP_FMT(b.at[i].rule),

@@ -2,7 +2,7 @@
  * case, what JAX does, and a fix that was re-proven. */
 #include <math.h>
 
-#include "report/report.h"
+#include "report/writing.h"
 #include "spec/facts.h"
 
 typedef struct painter {
@@ -432,37 +432,34 @@ static void summary_line(const painter *p, const tp_spec_report *s)
     fputc('\n', p->out);
 }
 
-static void write_full(const tp_report *r, FILE *out)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    painter p = {.out = out, .color = r->color, .arena = tp_arena_child(r->arena)};
-    for (uint32_t i = 0; i < r->specs.len; i++) {
-        const tp_spec_report *s = &r->specs.at[i];
-        findings(&p, r, s);
-        if (s->valid && !r->quiet) {
-            bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
-            fprintf(out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(tp_visible_line(p.arena, s->name)), paint(&p, PLAIN),
-                    bad                   ? "violated"
-                    : tp_count(s).unknown ? "undecided"
-                                          : "ok");
-            domain(&p, s);
-            if (!bad || r->verbose || tp_report_of_one(r))
-                matrix(&p, s);
-            if (r->verbose || (!bad && tp_report_of_one(r)))
-                memory(&p, s);
-            equivalence(&p, r, s);
-            if (r->verbose)
-                fprintf(out,
-                        "  facts   F1: each array has fewer than 2^31 elements; F2: each array dimension is at most "
-                        "2^30\n  prover  %u obligations: %u with "
-                        "certificate, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, "
-                        "%u unknown\n",
-                        s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,
-                        s->stats.enumerated, s->stats.unknown);
-        }
-        if (s->valid && (!r->quiet || tp_report_of_one(r) || !tp_is_clean(s)))
-            summary_line(&p, s);
+    const tp_report *r = w->r;
+    painter p = {.out = tp_part_out(w, 0), .color = r->color, .arena = a};
+    findings(&p, r, s);
+    if (s->valid && !r->quiet) {
+        bool bad = tp_count(s).violated + tp_count(s).vacuous > 0;
+        fprintf(p.out, "%s%.*s%s  %s\n", paint(&p, BOLD), TP_FMT(tp_visible_line(p.arena, s->name)), paint(&p, PLAIN),
+                bad                   ? "violated"
+                : tp_count(s).unknown ? "undecided"
+                                      : "ok");
+        domain(&p, s);
+        if (!bad || r->verbose || w->alone)
+            matrix(&p, s);
+        if (r->verbose || (!bad && w->alone))
+            memory(&p, s);
+        equivalence(&p, r, s);
+        if (r->verbose)
+            fprintf(p.out,
+                    "  facts   F1: each array has fewer than 2^31 elements; F2: each array dimension is at most "
+                    "2^30\n  prover  %u obligations: %u with "
+                    "certificate, %u by counterexample search, %u by Z3 (linear), %u by Z3 (raw), %u enumerated, "
+                    "%u unknown\n",
+                    s->stats.obligations, s->stats.certified, s->stats.searched, s->stats.linear, s->stats.raw,
+                    s->stats.enumerated, s->stats.unknown);
     }
-    tp_arena_free(p.arena);
+    if (s->valid && (!r->quiet || w->alone || !tp_is_clean(s)))
+        summary_line(&p, s);
 }
 
-const tp_format tp_format_full = {"full", "for people: excerpts, smallest cases, fixes", write_full, true};
+const tp_format tp_format_full = {"full", "for people: excerpts, smallest cases, fixes", write_spec, NULL};

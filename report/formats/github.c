@@ -1,6 +1,6 @@
 /* Workflow commands of GitHub Actions: annotations, worst first, since the
  * platform shows ten of each kind. */
-#include "report/report.h"
+#include "report/writing.h"
 
 /* Escaped as the runner unescapes it; in a property also what ends one. */
 static void put(FILE *out, tp_str s, bool property)
@@ -14,19 +14,18 @@ static void put(FILE *out, tp_str s, bool property)
     }
 }
 
-static void write_github(const tp_report *r, FILE *out)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     static const char *const COMMANDS[] = {"notice", "warning", "error"};
-    tp_arena *a = tp_arena_child(r->arena);
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, r, &n);
+    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
     for (uint32_t i = 0; i < n; i++) {
         const tp_finding *f = all[i].finding;
-        const tp_source *source = all[i].spec->source;
-        tp_linecol start = tp_linecol_of(source, f->loc.start), end = tp_linecol_of(source, f->loc.end);
+        tp_linecol start = tp_linecol_of(s->source, f->loc.start), end = tp_linecol_of(s->source, f->loc.end);
         bool range = f->loc.end > f->loc.start;
+        FILE *out = tp_part_out(w, all[i].severity);
         fprintf(out, "::%s file=", COMMANDS[all[i].severity]);
-        put(out, tp_visible(a, tp_source_path(source, f->loc.start)), true);
+        put(out, tp_visible(a, tp_source_path(s->source, f->loc.start)), true);
         fprintf(out, ",line=%u,col=%u", start.line, start.column);
         if (range && end.line == start.line)
             fprintf(out, ",endColumn=%u", end.column);
@@ -38,7 +37,13 @@ static void write_github(const tp_report *r, FILE *out)
         put(out, tp_finding_story(a, f), false);
         fputc('\n', out);
     }
-    tp_arena_free(a);
 }
 
-const tp_format tp_format_github = {"github", "annotations of GitHub Actions", write_github, false};
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    (void)r;
+    for (uint32_t severity = TP_ERROR + 1; severity-- > 0;)
+        tp_copy_part(w, severity, out);
+}
+
+const tp_format tp_format_github = {"github", "annotations of GitHub Actions", write_spec, write_end};

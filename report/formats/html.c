@@ -1,9 +1,8 @@
 /* One self-contained page: no scripts, no network, light and dark. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "report/page/page.h"
+#include "report/writing.h"
 
 /* For the filters: what is the worst of it? */
 static const char *class_of(const tp_spec_report *s)
@@ -35,10 +34,19 @@ static int grade_of(const tp_spec_report *s)
     return !s->valid ? 0 : c.violated + c.vacuous ? 1 : c.unknown ? 2 : 3;
 }
 
+/* A spec: where its row of the index and its section are. */
 typedef struct entry {
-    uint32_t spec;
     int grade;
+    uint32_t spec;
+    uint64_t row, row_end, section, section_end;
 } entry;
+
+typedef struct state {
+    TP_VEC(entry) entries;
+    tp_writing *record; /* the JSON record once more, for programs */
+    bool quoted, escaped;
+} state;
+enum { SECTIONS, ROWS };
 
 static int worst_first(const void *x, const void *y)
 {
@@ -62,11 +70,10 @@ static void write_open_rules(const tp_page *p, const tp_spec_report *s)
     }
 }
 
-static void write_entry(const tp_page *p, uint32_t i)
+static void write_row(const tp_page *p, const tp_spec_report *s)
 {
-    const tp_spec_report *s = &p->r->specs.at[i];
     tp_counts c = tp_count(s);
-    fprintf(p->out, "<tr class=\"%s\"><th scope=\"row\"><a href=\"#spec%u\">", class_of(s), i);
+    fprintf(p->out, "<tr class=\"%s\"><th scope=\"row\"><a href=\"#spec%u\">", class_of(s), p->spec);
     name_of(p, s);
     fprintf(p->out, "</a></th><td>%s</td><td>", badge_of(s));
     write_open_rules(p, s);
@@ -83,8 +90,9 @@ static void write_entry(const tp_page *p, uint32_t i)
     tp_html_raw(p, "</td></tr>\n");
 }
 
-static void write_index(const tp_page *p, const entry *order)
+static void write_index(const tp_page *p, tp_writing *w)
 {
+    const state *x = w->state;
     tp_html_raw(p, "<fieldset class=\"filter\"><legend>Show</legend>"
                    "<input type=\"radio\" name=\"show\" id=\"show-all\" checked><label for=\"show-all\">all</label>"
                    "<input type=\"radio\" name=\"show\" id=\"show-bad\"><label for=\"show-bad\">violated</label>"
@@ -95,17 +103,16 @@ static void write_index(const tp_page *p, const entry *order)
                 "scope=\"col\">kernel</th><th scope=\"col\">verdict</th><th scope=\"col\">rules</th><th scope=\"col\" "
                 "class=\"long\">proven</th><th scope=\"col\" class=\"long\">VMEM</th><th scope=\"col\" "
                 "class=\"long\">executed</th></tr></thead><tbody>\n");
-    for (uint32_t i = 0; i < p->r->specs.len; i++)
-        write_entry(p, order[i].spec);
+    for (uint32_t i = 0; i < x->entries.len; i++)
+        tp_copy_piece(w, ROWS, x->entries.at[i].row, x->entries.at[i].row_end, p->out);
     tp_html_raw(p, "</tbody></table>\n");
 }
 
 /* ---- the page ---- */
 
-static void write_spec(const tp_page *p, uint32_t i)
+static void write_section(const tp_page *p, const tp_spec_report *s)
 {
-    const tp_spec_report *s = &p->r->specs.at[i];
-    fprintf(p->out, "<section class=\"%s\"><h2 id=\"spec%u\">", class_of(s), i);
+    fprintf(p->out, "<section class=\"%s\"><h2 id=\"spec%u\">", class_of(s), p->spec);
     name_of(p, s);
     fprintf(p->out, " %s</h2>\n<p class=\"dim\">", badge_of(s));
     tp_html_put(p, s->source->path);
@@ -147,47 +154,58 @@ static void write_spec(const tp_page *p, uint32_t i)
     tp_html_raw(p, "</section>\n");
 }
 
-/* Is the character after an odd number of backslashes? */
-static bool is_escaped(const char *text, size_t at)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    size_t n = 0;
-    while (n < at && text[at - n - 1] == '\\')
-        n++;
-    return n % 2 == 1;
+    state *x = w->state = w->state ? w->state : TP_NEW(w->arena, state);
+    if (!x->record)
+        tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    tp_writing_spec(x->record, s, a);
+    entry e = {
+        .grade = grade_of(s), .spec = w->specs, .row = tp_part_length(w, ROWS), .section = tp_part_length(w, SECTIONS)};
+    write_row(&(tp_page){w->r, a, tp_part_out(w, ROWS), w->specs}, s);
+    write_section(&(tp_page){w->r, a, tp_part_out(w, SECTIONS), w->specs}, s);
+    e.row_end = tp_part_length(w, ROWS);
+    e.section_end = tp_part_length(w, SECTIONS);
+    tp_push(w->arena, x->entries, e);
 }
 
-/* The JSON record once more, for programs; data, no script: a "<" in it is written as an escape. */
-static void write_record(const tp_page *p)
+/* Data, no script: without layout, and a "<" in it is written as an escape. */
+static void put_record(const tp_page *p, state *x, const char *text, size_t n)
 {
-    tp_memory_file m;
-    if (!tp_memory_open(&m))
-        tp_leave(p->a, TP_E_MEMORY);
-    tp_format_json.write(p->r, m.out);
-    if (!tp_memory_close(&m)) {
-        free(m.at);
-        tp_leave(p->a, TP_E_MEMORY);
-    }
-    const char *buffer = m.at;
-    size_t n = m.n;
-    tp_html_raw(p, "<script type=\"application/json\" id=\"record\">");
-    bool quoted = false;
     for (size_t i = 0; i < n; i++) {
-        if (!quoted && (buffer[i] == ' ' || buffer[i] == '\n'))
-            continue; /* layout */
-        if (buffer[i] == '"' && !(quoted && is_escaped(buffer, i)))
-            quoted = !quoted;
-        if (buffer[i] == '<')
+        char c = text[i];
+        if (!x->quoted && (c == ' ' || c == '\n'))
+            continue;
+        if (c == '"' && !x->escaped)
+            x->quoted = !x->quoted;
+        x->escaped = c == '\\' && !x->escaped;
+        if (c == '<')
             tp_html_raw(p, "\\u003c");
         else
-            fputc(buffer[i], p->out);
+            fputc(c, p->out);
     }
-    tp_html_raw(p, "</script>\n");
-    free(m.at);
 }
 
-static void write_html(const tp_report *r, FILE *out)
+static void write_record(const tp_page *p, state *x, const tp_report *r)
 {
-    tp_page p = {r, tp_arena_child(r->arena), out};
+    enum { PIECE = 1 << 14 };
+    char piece[PIECE];
+    tp_spool *record = tp_spool_new(p->a);
+    bool whole = tp_writing_end(x->record, r, tp_spool_out(record));
+    tp_html_raw(p, "<script type=\"application/json\" id=\"record\">");
+    for (uint64_t from = 0, n; (n = tp_spool_read(record, from, piece, PIECE)); from += n)
+        put_record(p, x, piece, n);
+    tp_html_raw(p, "</script>\n");
+    whole &= !tp_spool_lost(record);
+    tp_spool_free(record);
+    if (!whole)
+        tp_leave(p->a, TP_E_MEMORY);
+}
+
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    tp_page p = {.r = r, .a = tp_arena_child(w->arena), .out = out};
+    state *x = w->state = w->state ? w->state : TP_NEW(w->arena, state);
     tp_counts t = {0};
     for (uint32_t i = 0; i < r->specs.len; i++) {
         tp_counts c = tp_count(&r->specs.at[i]);
@@ -212,15 +230,15 @@ static void write_html(const tp_report *r, FILE *out)
             "spec%s: %u violated, %u unknown, %u proven</p></header><main id=\"main\">\n",
             r->specs.len, r->specs.len == 1 ? "" : "s", t.violated, t.unknown, t.proven);
     tp_html_raw(&p, tp_page_patterns);
-    entry *order = TP_NEWN(p.a, entry, r->specs.len + 1);
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        order[i] = (entry){i, grade_of(&r->specs.at[i])};
-    qsort(order, r->specs.len, sizeof *order, worst_first);
+    if (x->entries.len)
+        qsort(x->entries.at, x->entries.len, sizeof *x->entries.at, worst_first);
     if (r->specs.len > 1)
-        write_index(&p, order);
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        write_spec(&p, order[i].spec);
-    write_record(&p);
+        write_index(&p, w);
+    for (uint32_t i = 0; i < x->entries.len; i++)
+        tp_copy_piece(w, SECTIONS, x->entries.at[i].section, x->entries.at[i].section_end, out);
+    if (!x->record)
+        tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    write_record(&p, x, r);
     tp_html_raw(
         &p,
         "</main><footer><p>tileproof " TP_VERSION ". F1: each array has fewer than 2^31 elements. F2: each array "
@@ -230,4 +248,4 @@ static void write_html(const tp_report *r, FILE *out)
     tp_arena_free(p.a);
 }
 
-const tp_format tp_format_html = {"html", "one self-contained page with pictures", write_html, false};
+const tp_format tp_format_html = {"html", "one self-contained page with pictures", write_spec, write_end};

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/jsonc.h"
-#include "report/report.h"
+#include "report/writing.h"
 #include "spec/facts.h"
 #include "spec/table.h"
 
@@ -484,15 +484,17 @@ static json *shard(const tp_report *r)
     return o;
 }
 
-static void write_json(const tp_report *r, FILE *out)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    json *o = json_object_new_object(), *specs = json_object_new_array(), *sum = json_object_new_object();
+    tp_add_element(w, 0, spec(s), 2, a);
+}
+
+static json *summary(const tp_report *r)
+{
+    json *sum = json_object_new_object();
     tp_counts total = {0};
-    json_object_object_add(o, "tileproof", json_object_new_string(TP_VERSION));
-    json_object_object_add(o, "schema", json_object_new_int(TP_REPORT_SCHEMA));
     for (uint32_t i = 0; i < r->specs.len; i++) {
         tp_counts c = tp_count(&r->specs.at[i]);
-        json_object_array_add(specs, spec(&r->specs.at[i]));
         total.proven += c.proven;
         total.violated += c.violated;
         total.unknown += c.unknown;
@@ -502,11 +504,6 @@ static void write_json(const tp_report *r, FILE *out)
         total.tested += c.tested;
         total.advice += c.advice;
     }
-    if (r->interrupted)
-        json_object_object_add(o, "interrupted", json_object_new_int64(r->interrupted));
-    if (r->shard.of)
-        json_object_object_add(o, "shard", shard(r));
-    json_object_object_add(o, "specs", specs);
     json_object_object_add(sum, "specs", json_object_new_int64(r->specs.len));
     json_object_object_add(sum, "proven", json_object_new_int64(total.proven));
     json_object_object_add(sum, "violated", json_object_new_int64(total.violated));
@@ -516,12 +513,24 @@ static void write_json(const tp_report *r, FILE *out)
     json_object_object_add(sum, "tested", json_object_new_int64(total.tested));
     json_object_object_add(sum, "suppressed", json_object_new_int64(total.suppressed));
     json_object_object_add(sum, "advice", json_object_new_int64(total.advice));
-    json_object_object_add(o, "summary", sum);
-    tp_arena *a = tp_arena_child(r->arena);
-    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_PRETTY)));
-    tp_arena_free(a);
-    json_object_put(o);
+    return sum;
 }
 
-const tp_format tp_format_json = {"json", "the whole record, for programs (docs/report.schema.json)", write_json,
-                                  false};
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    tp_arena *a = tp_arena_child(w->arena);
+    tp_put_member(out, "{", "tileproof", json_object_new_string(TP_VERSION), 1, a);
+    tp_put_member(out, ",", "schema", json_object_new_int(TP_REPORT_SCHEMA), 1, a);
+    if (r->interrupted)
+        tp_put_member(out, ",", "interrupted", json_object_new_int64(r->interrupted), 1, a);
+    if (r->shard.of)
+        tp_put_member(out, ",", "shard", shard(r), 1, a);
+    fputs(",\n  \"specs\":[", out);
+    tp_copy_list(w, 0, 0, 2, out);
+    tp_put_member(out, "],", "summary", summary(r), 1, a);
+    fputs("\n}\n", out);
+    tp_arena_free(a);
+}
+
+const tp_format tp_format_json = {"json", "the whole record, for programs (docs/report.schema.json)", write_spec,
+                                  write_end};

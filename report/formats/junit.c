@@ -1,5 +1,5 @@
 /* JUnit XML: a test case per obligation. Proofs are tests that pass. */
-#include "report/report.h"
+#include "report/writing.h"
 
 /* Text of XML 1.0; what it cannot hold was made visible before. */
 static void put(FILE *out, tp_str s)
@@ -58,36 +58,33 @@ static void write_case(const tp_report *r, const tp_spec_report *s, const tp_fin
     fprintf(out, "</%s>\n    </testcase>\n", o == BROKEN ? "error" : o == FAILED ? "failure" : "skipped");
 }
 
-static void count(const tp_report *r, const tp_spec_report *s, unsigned *n)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
+    unsigned n[4] = {0}, *all = w->state = w->state ? w->state : TP_NEWN(w->arena, unsigned, 4);
+    FILE *out = tp_part_out(w, 0);
     for (uint32_t i = 0; i < s->findings.len; i++)
-        n[outcome_of(r, s, &s->findings.at[i])]++;
+        n[outcome_of(w->r, s, &s->findings.at[i])]++;
+    for (int i = 0; i < 4; i++)
+        all[i] += n[i];
+    fputs("  <testsuite name=\"", out);
+    put(out, tp_visible(a, s->source->path));
+    fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", s->findings.len, n[FAILED],
+            n[BROKEN], n[SKIPPED]);
+    for (uint32_t k = 0; k < s->findings.len; k++)
+        write_case(w->r, s, &s->findings.at[k], k + 1, a, out);
+    fputs("  </testsuite>\n", out);
 }
 
-static void write_junit(const tp_report *r, FILE *out)
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
 {
-    tp_arena *a = tp_arena_child(r->arena);
-    unsigned all[4] = {0};
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        count(r, &r->specs.at[i], all);
+    const unsigned none[4] = {0}, *all = w->state ? w->state : none;
+    (void)r;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tileproof\" tests=\"%u\" failures=\"%u\" "
             "errors=\"%u\" skipped=\"%u\">\n",
             all[PASSED] + all[FAILED] + all[SKIPPED] + all[BROKEN], all[FAILED], all[BROKEN], all[SKIPPED]);
-    for (uint32_t i = 0; i < r->specs.len; i++) {
-        const tp_spec_report *s = &r->specs.at[i];
-        unsigned n[4] = {0};
-        count(r, s, n);
-        fputs("  <testsuite name=\"", out);
-        put(out, tp_visible(a, s->source->path));
-        fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", s->findings.len, n[FAILED],
-                n[BROKEN], n[SKIPPED]);
-        for (uint32_t k = 0; k < s->findings.len; k++)
-            write_case(r, s, &s->findings.at[k], k + 1, a, out);
-        fputs("  </testsuite>\n", out);
-    }
+    tp_copy_part(w, 0, out);
     fputs("</testsuites>\n", out);
-    tp_arena_free(a);
 }
 
-const tp_format tp_format_junit = {"junit", "JUnit XML, a test case per obligation", write_junit, false};
+const tp_format tp_format_junit = {"junit", "JUnit XML, a test case per obligation", write_spec, write_end};

@@ -1,7 +1,7 @@
 /* Markdown: a table of specs and what is wrong, for step summaries and pull requests. */
 #include <string.h>
 
-#include "report/report.h"
+#include "report/writing.h"
 
 /* Backticks from `at` on. */
 static size_t run_of(tp_str s, size_t at)
@@ -154,24 +154,32 @@ static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)
     fputc('\n', out);
 }
 
-static void write_markdown(const tp_report *r, FILE *out)
+enum { FINDINGS, ROWS = FINDINGS + TP_ERROR + 1, DOMAINS };
+_Static_assert((int)DOMAINS < (int)TP_PARTS, "a part for each");
+
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    tp_arena *a = tp_arena_child(r->arena);
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, r, &n);
+    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
+    write_row(s, a, tp_part_out(w, ROWS));
+    if (s->spec)
+        write_domain(s, a, tp_part_out(w, DOMAINS));
+    for (uint32_t i = 0; i < n; i++)
+        write_finding(&all[i], a, tp_part_out(w, FINDINGS + all[i].severity));
+}
+
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    (void)r;
     fputs(
         "## tileproof\n\n| kernel | verdict | violated | unknown | proven | executed |\n|---|---|---:|---:|---:|---|\n",
         out);
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        write_row(&r->specs.at[i], a, out);
-    for (uint32_t i = 0; i < r->specs.len; i++)
-        if (r->specs.at[i].spec)
-            write_domain(&r->specs.at[i], a, out);
+    tp_copy_part(w, ROWS, out);
+    tp_copy_part(w, DOMAINS, out);
     fputc('\n', out);
-    for (uint32_t i = 0; i < n; i++)
-        write_finding(&all[i], a, out);
-    tp_arena_free(a);
+    for (uint32_t severity = TP_ERROR + 1; severity-- > 0;)
+        tp_copy_part(w, FINDINGS + severity, out);
 }
 
-const tp_format tp_format_markdown = {"markdown", "a table of specs and the findings, for step summaries",
-                                      write_markdown, false};
+const tp_format tp_format_markdown = {"markdown", "a table of specs and the findings, for step summaries", write_spec,
+                                      write_end};

@@ -1,7 +1,7 @@
 /* Reviewdog diagnostic format (rdjson): what a bot says of the lines of a
  * change, with edits that it can offer. Columns count bytes, from 1. */
 #include "base/jsonc.h"
-#include "report/report.h"
+#include "report/writing.h"
 
 static struct json_object *position(const tp_source *s, uint32_t offset)
 {
@@ -54,21 +54,25 @@ static struct json_object *diagnostic(tp_arena *a, const tp_shown *shown)
     return o;
 }
 
-static void write_rdjson(const tp_report *r, FILE *out)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    tp_arena *a = tp_arena_child(r->arena);
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, r, &n);
-    struct json_object *o = json_object_new_object(), *source = json_object_new_object(),
-                       *list = json_object_new_array();
-    json_object_object_add(source, "name", json_object_new_string("tileproof"));
-    json_object_object_add(o, "source", source);
+    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
     for (uint32_t i = 0; i < n; i++)
-        json_object_array_add(list, diagnostic(a, &all[i]));
-    json_object_object_add(o, "diagnostics", list);
-    fprintf(out, "%.*s\n", TP_FMT(tp_jsonc_text(a, o, TP_JSONC_PRETTY)));
-    json_object_put(o);
+        tp_add_element(w, all[i].severity, diagnostic(a, &all[i]), 2, a);
+}
+
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    struct json_object *source = json_object_new_object();
+    tp_arena *a = tp_arena_child(w->arena);
+    (void)r;
+    json_object_object_add(source, "name", json_object_new_string("tileproof"));
+    tp_put_member(out, "{", "source", source, 1, a);
+    fputs(",\n  \"diagnostics\":[", out);
+    tp_copy_list(w, TP_ERROR, 0, 2, out);
+    fputs("]\n}\n", out);
     tp_arena_free(a);
 }
 
-const tp_format tp_format_rdjson = {"rdjson", "diagnostics for reviewdog, with suggestions", write_rdjson, false};
+const tp_format tp_format_rdjson = {"rdjson", "diagnostics for reviewdog, with suggestions", write_spec, write_end};

@@ -1,9 +1,15 @@
 #include "report/report.h"
 
-static void write_it(const tp_report *r, FILE *out)
+static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    tp_write_sarif(r, true, out);
+    tp_sarif_spec(w, s, true, a);
+}
+
+static void write_end(tp_writing *w, const tp_report *r, FILE *out)
+{
+    (void)r;
+    tp_sarif_end(w, true, out);
 }
 
 const tp_format tp_format_sarif_full = {"sarif-full", "SARIF 2.1.0 for archives: proofs and suppressed findings, too",
-                                        write_it, false};
+                                        write_spec, write_end};

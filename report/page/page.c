@@ -54,5 +54,5 @@ const char *tp_html_class(const tp_finding *f)
 
 tp_str tp_html_anchor(const tp_page *p, const tp_spec_report *s, const tp_finding *f)
 {
-    return tp_printf(p->a, "f%zu-%zu", (size_t)(s - p->r->specs.at), (size_t)(f - s->findings.at));
+    return tp_printf(p->a, "f%u-%zu", p->spec, (size_t)(f - s->findings.at));
 }

@@ -9,6 +9,7 @@ typedef struct tp_page {
     const tp_report *r;
     tp_arena *a;
     FILE *out;
+    uint32_t spec; /* number of the one at hand */
 } tp_page;
 
 void tp_html_raw(const tp_page *p, const char *text);

@@ -55,7 +55,7 @@ static void every_format_says_it(tp_arena *a, const tp_job *j)
         char *text = NULL;
         size_t length = 0;
         FILE *out = open_memstream(&text, &length);
-        formats[i]->write(&r, out);
+        tp_write_report(formats[i], &r, out);
         fclose(out);
         if (!contains((tp_str){text, length}, WORDS))
             fail_msg("%s does not say it", formats[i]->name);
@@ -257,7 +257,7 @@ static void overflow_does_not(void **state)
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    tp_format_find(TP_S("full"))->write(&r, out);
+    tp_write_report(tp_format_find(TP_S("full")), &r, out);
     fclose(out);
     assert_true(contains((tp_str){text, length}, "proven over the reals"));
     assert_true(contains((tp_str){text, length}, "; overflows in case N = "));

@@ -376,6 +376,41 @@ static void markdown_is_no_markup(void **state)
     }
 }
 
+/* Whatever is written of them, memory holds one spec of many; beyond a megabyte parts of reports lie in files. */
+static void memory_does_not_grow_with_specs(void **state)
+{
+    enum { SPECS = 300, MIB = 128 }; /* kept until the end they take 0.4 MiB each */
+    place *p = *state;
+    tp_str text, why, first[FORMATS];
+    if (SLOWDOWN > 1)
+        skip();
+    assert_int_equal(tp_read_file(p->a, "examples/elementwise/add_vectors.tile.json", 1 << 20, &text, &why), TP_OK);
+    assert_int_equal(mkdir(path_in(p, "specs"), 0777), 0);
+    for (int i = 0; i < SPECS; i++)
+        put(p, tp_printf(p->a, "specs/%03d.tile.json", i).p, text.p, text.n);
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        const char *args[32] = {"lint", "--config", "none", jobs == 1 ? "-j1" : "-j2", "--format", "json", "specs"};
+        for (int i = 0; i < FORMATS; i++) {
+            args[7 + 2 * i] = "-o";
+            args[8 + 2 * i] = tp_printf(p->a, "%s=%s", NAMES[i], NAMES[i]).p;
+        }
+        outcome o = run_in(p->a, p->dir, NULL, MIB, args);
+        if (o.exit != 0)
+            fail_msg("exit %d: %.*s", o.exit, TP_FMT(o.err));
+        for (int i = 0; i < FORMATS; i++) {
+            assert_int_equal(tp_read_file(p->a, path_in(p, NAMES[i]), 64 << 20, &text, &why), TP_OK);
+            assert_true(jobs == 1 || tp_str_eq(text, first[i]));
+            first[i] = text;
+        }
+        assert_true(tp_str_eq(o.out, first[JSON]) && first[JSON].n > 2 << 20);
+        assert_int_equal(count_of(first[HTML], "<section"), SPECS);
+    }
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--config", "none", "--shard", "1/1", "-q", "-o", "json=shard", "specs");
+    assert_int_equal(o.exit, 0);
+    o = run_in(p->a, p->dir, NULL, MIB / 2, (const char *const[]){"merge", "shard", NULL});
+    assert_true(o.exit == 0 && tp_str_eq(o.out, first[JSON]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(every_format_says_the_same),
@@ -386,6 +421,7 @@ int main(void)
                                        IN_PLACE(ways_in_the_margin),
                                        IN_PLACE(pictures_have_something_to_see),
                                        IN_PLACE(no_number_is_no_small_error),
-                                       IN_PLACE(outputs_are_whole_or_not_there)};
+                                       IN_PLACE(outputs_are_whole_or_not_there),
+                                       IN_PLACE(memory_does_not_grow_with_specs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
