@@ -280,6 +280,15 @@ static chunk *chunk_map(size_t size)
     return c;
 }
 
+/* What is allocated in it is cleared then: most chunks stay nearly empty. */
+static chunk *chunk_small(size_t size)
+{
+    chunk *c = malloc(size + sizeof *c + ALIGN);
+    if (c)
+        *c = (chunk){.dirty = size};
+    return c;
+}
+
 /* Past the limit the spec is over. What is said of that needs some room, too. */
 static void take_room(tp_arena *a, size_t size)
 {
@@ -300,9 +309,8 @@ static chunk *chunk_new(tp_arena *a, size_t want)
 {
     size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
     take_room(a, size);
-    /* calloc: fresh pages come zeroed without touching them */
     chunk *c = size >= SIZE_MAX / 2                  ? NULL
-               : size < LARGE                        ? calloc(1, size + sizeof *c + ALIGN)
+               : size < LARGE                        ? chunk_small(size)
                : size > LARGE || !(c = take_spare()) ? chunk_map(size + sizeof *c + ALIGN)
                                                      : c;
     if (!c) {

@@ -1,13 +1,21 @@
 #include "base/map.h"
 #include "base/assert.h"
 
-/* FNV-1a (Fowler, Noll, Vo). */
+/* FNV-1a (Fowler, Noll, Vo) by words, each spread over the whole: keys may be long. */
 static uint32_t hash(tp_str key)
 {
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < key.n; i++)
-        h = (h ^ (unsigned char)key.p[i]) * 1099511628211u;
-    return (uint32_t)(h ^ (h >> 32));
+    uint64_t h = 14695981039346656037u ^ key.n, word;
+    size_t i = 0;
+    for (; i + sizeof word <= key.n; i += sizeof word) {
+        memcpy(&word, key.p + i, sizeof word);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    word = 0;
+    if (i < key.n)
+        memcpy(&word, key.p + i, key.n - i);
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(h >> 32);
 }
 
 static struct tp_map_entry *slot(const tp_map *m, tp_str key)

@@ -216,7 +216,7 @@ static bool linear_in(tp_cost *c, tp_expr e, uint32_t sym, int64_t *coef, tp_exp
         for (uint32_t f = 0; f < q->terms[t].degree; f++)
             with += tp_expr_mentions(c->p, q->terms[t].factors[f], sym);
         if (!with) {
-            tp_poly_add_term(free, q->terms[t]);
+            tp_poly_add_term(free, &q->terms[t]);
             continue;
         }
         const tp_expr_node *n = tp_expr_get(c->p, q->terms[t].factors[0]);

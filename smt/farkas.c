@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "smt/internal.h"
 
-enum { MAX_ROWS = 80, MAX_PIVOTS = 200, MAX_DENOMINATOR = 1000000 };
+enum { MAX_ROWS = 80, CONSTANTS = UINT8_MAX, MAX_PIVOTS = 200, MAX_DENOMINATOR = 1000000 };
 
 typedef struct tableau {
     uint32_t rows, columns;   /* one row per monomial, then the constants; one column per fact, then the right side */
@@ -58,6 +58,12 @@ static uint32_t leaving_row(const tableau *t, uint32_t j)
     return best;
 }
 
+static void subtract(double *restrict x, const double *restrict y, double times, uint32_t n)
+{
+    for (uint32_t c = 0; c < n; c++)
+        x[c] -= times * y[c];
+}
+
 static void pivot(tableau *t, uint32_t r, uint32_t j)
 {
     double *at = row(t, r), k = at[j];
@@ -67,8 +73,7 @@ static void pivot(tableau *t, uint32_t r, uint32_t j)
         double *x = row(t, i), f = x[j];
         if (i == r || f == 0)
             continue;
-        for (uint32_t c = 0; c <= t->columns; c++)
-            x[c] -= f * at[c];
+        subtract(x, at, f, t->columns + 1);
         x[j] = 0;
     }
     t->basis[r] = j;
@@ -142,7 +147,7 @@ static bool whole(const tableau *t, const double *scale, const int64_t *coefs, u
 static uint32_t row_of(const tp_term **monomials, uint32_t *n, const tp_term *t)
 {
     for (uint32_t i = 0; i < *n; i++)
-        if (monomials[i]->degree == t->degree &&
+        if (monomials[i]->degree == t->degree && monomials[i]->factors[0].id == t->factors[0].id &&
             memcmp(monomials[i]->factors, t->factors, t->degree * sizeof *t->factors) == 0)
             return i;
     if (*n + 1 >= MAX_ROWS)
@@ -193,11 +198,12 @@ static bool look(tp_arena *a, const int64_t *coefs, uint32_t rows, uint32_t n, c
         if (constant < 1e6) /* next to 2^31 the coefficients would look like nothing */
             most = fmax(most, constant);
         scale[j] = 1 / most;
-        for (uint32_t i = 0; i < t.rows; i++) {
+    }
+    for (uint32_t i = 0; i < t.rows; i++)
+        for (uint32_t j = 0; j < kept; j++) {
             row(&t, i)[j] = (double)coefs[(size_t)i * n + keep[j]] * scale[j] * (i == rows ? -1 : 1);
             gain[j] += row(&t, i)[j];
         }
-    }
     row(&t, rows)[kept] = 1;
     for (uint32_t i = 0; i < t.rows; i++)
         t.basis[i] = kept;
@@ -215,16 +221,23 @@ bool tp_farkas(tp_arena *a, const tp_linear_fact *facts, uint32_t n, uint32_t fr
 {
     const tp_term *monomials[MAX_ROWS];
     uint32_t rows = 0, *keep = TP_NEWN(a, uint32_t, n);
-    int64_t *coefs = TP_NEWN(a, int64_t, (size_t)MAX_ROWS * n); /* the constants are in the last row */
+    size_t terms = 0, at = 0;
+    for (uint32_t j = 0; j < n; j++)
+        terms += facts[j].n;
+    uint8_t *row = tp_alloc_unset(a, terms); /* of each term */
     for (uint32_t j = 0; j < n; j++)
         for (uint32_t k = 0; k < facts[j].n; k++) {
             const tp_term *x = &facts[j].terms[k];
-            uint32_t i = x->degree ? row_of(monomials, &rows, x) : MAX_ROWS - 1;
+            uint32_t i = x->degree ? row_of(monomials, &rows, x) : CONSTANTS;
             if (i == MAX_ROWS)
                 return false;
-            coefs[(size_t)i * n + j] = x->coef;
+            row[at++] = (uint8_t)i;
         }
-    memmove(&coefs[(size_t)rows * n], &coefs[(size_t)(MAX_ROWS - 1) * n], n * sizeof *coefs);
+    int64_t *coefs = TP_NEWN(a, int64_t, (size_t)(rows + 1) * n); /* the constants are in the last row */
+    at = 0;
+    for (uint32_t j = 0; j < n; j++)
+        for (uint32_t k = 0; k < facts[j].n; k++, at++)
+            coefs[(size_t)(row[at] == CONSTANTS ? rows : row[at]) * n + j] = facts[j].terms[k].coef;
     tp_spend(a, (int64_t)rows * n / 4);
     uint32_t count = prune(coefs, rows, n, keep);
     if (count == 0 || keep[count - 1] < fresh)

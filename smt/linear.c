@@ -74,7 +74,7 @@ static void add_difference(tp_prover *v, tp_facts *f, tp_expr a, tp_expr b, int6
     tp_poly_of(v->p, tp_rewrite_div(v, f->o, b), &q);
     tp_poly_add(&p, &q, -1);
     if (p.ok)
-        tp_poly_add_term(&p, (tp_term){.coef = -strict});
+        tp_poly_add_term(&p, &(tp_term){.coef = -strict});
     add_fact(v, f, &p);
 }
 
@@ -172,7 +172,7 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
                     !quotient_term(v, o, &monomials.at[m], &f->polys.at[i]->terms[k], &q))
                     continue;
                 tp_poly factor = {.ok = true}, r;
-                tp_poly_add_term(&factor, q);
+                tp_poly_add_term(&factor, &q);
                 tp_poly_mul(f->polys.at[i], &factor, &r);
                 add_fact(v, f, &r);
             }
@@ -189,7 +189,7 @@ static void goal_monomials(tp_prover *v, const tp_obligation *o, tp_expr e, tp_p
         for (uint32_t i = 0; p.ok && i < p.n; i++)
             if (p.terms[i].degree >= 2) {
                 p.terms[i].coef = 1; /* positive, so that terms never cancel */
-                tp_poly_add_term(into, p.terms[i]);
+                tp_poly_add_term(into, &p.terms[i]);
             }
         return;
     }

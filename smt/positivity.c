@@ -16,6 +16,10 @@ typedef struct goal {
     const tp_obligation *o;
     tp_lines *lines;
     int budget, bounds; /* substitutions and constant bounds left */
+    struct {
+        tp_expr e;
+        tp_interval range;
+    } known[32]; /* ranges, by the expression's number: they are asked for again and again */
 } goal;
 
 static const int64_t HUGE = (int64_t)1 << 61; /* beyond: given up, so that sums do not overflow */
@@ -34,9 +38,14 @@ static const tp_var *var_of(const goal *g, tp_expr atom)
     return NULL;
 }
 
-static tp_interval range_of(const goal *g, tp_expr e)
+static tp_interval range_of(goal *g, tp_expr e)
 {
-    return tp_interval_of(g->v, g->o, e);
+    uint32_t at = e.id % (sizeof g->known / sizeof *g->known);
+    if (!tp_same(g->known[at].e, e)) {
+        g->known[at].range = tp_interval_of(g->v, g->o, e);
+        g->known[at].e = e;
+    }
+    return g->known[at].range;
 }
 
 /* Elimination order: steps (later axes first), then composite atoms (outer
@@ -67,37 +76,30 @@ static bool split(const tp_poly *p, tp_expr v, tp_poly *coef, tp_poly *rest)
         if (count == 1) {
             memmove(&t.factors[at], &t.factors[at + 1], (t.degree - at - 1) * sizeof *t.factors);
             t.degree--;
-            tp_poly_add_term(coef, t);
+            tp_poly_add_term(coef, &t);
         } else {
-            tp_poly_add_term(rest, t);
+            tp_poly_add_term(rest, &t);
         }
     }
     return coef->ok && rest->ok;
 }
 
-static tp_poly poly(goal *g, tp_expr e)
+static void poly(goal *g, tp_expr e, tp_poly *q)
 {
-    tp_poly q;
-    tp_poly_of(g->v->p, e, &q);
-    return q;
+    tp_poly_of(g->v->p, e, q);
 }
 
-static tp_poly constant(int64_t c)
+static void add_constant(tp_poly *q, int64_t c)
 {
-    tp_poly q;
-    q.n = 0;
-    q.ok = true;
-    tp_poly_add_term(&q, (tp_term){.coef = c});
-    return q;
+    tp_poly_add_term(q, &(tp_term){.coef = c});
 }
 
 /* k * a + l * b + shift; not ok when it grows too large */
-static tp_poly linear(int64_t k, const tp_poly *a, int64_t l, const tp_poly *b, int64_t shift)
+static void linear(tp_poly *r, int64_t k, const tp_poly *a, int64_t l, const tp_poly *b, int64_t shift)
 {
-    tp_poly r = constant(shift);
-    tp_poly_add(&r, a, k);
-    tp_poly_add(&r, b, l);
-    return r;
+    tp_poly_constant(r, shift);
+    tp_poly_add(r, a, k);
+    tp_poly_add(r, b, l);
 }
 
 /* ---- lines ---- */
@@ -183,12 +185,15 @@ static uint32_t quotient_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_
     uint32_t divisor = at_least(g, n->b, 1), rest;
     if (!divisor)
         return 0;
-    tp_poly a = poly(g, n->a), b = poly(g, n->b), q = poly(g, e), room, p;
+    tp_poly a, b, q, room, p;
+    poly(g, n->a, &a);
+    poly(g, n->b, &b);
+    poly(g, e, &q);
     if (upper) /* a < (k + 1)*b; a <= k*b */
-        room = linear(-1, &a, floor ? k + 1 : k, &b, floor ? -1 : 0);
+        linear(&room, -1, &a, floor ? k + 1 : k, &b, floor ? -1 : 0);
     else /* a >= k*b; a > (k - 1)*b */
-        room = linear(1, &a, floor ? -k : 1 - k, &b, floor ? 0 : -1);
-    p = linear(upper ? -1 : 1, &q, 0, &q, upper ? k + 1 : 1 - k);
+        linear(&room, 1, &a, floor ? -k : 1 - k, &b, floor ? 0 : -1);
+    linear(&p, upper ? -1 : 1, &q, 0, &q, upper ? k + 1 : 1 - k);
     rest = p.ok ? positive(g, &room) : 0;
     if (!rest)
         return 0;
@@ -197,7 +202,8 @@ static uint32_t quotient_bound(goal *g, tp_expr e, const tp_expr_node *n, int64_
 
 static uint32_t either_bound(goal *g, tp_expr e, tp_expr a, tp_expr b, int64_t k, bool upper)
 {
-    tp_poly one = constant(upper ? -1 : 1);
+    tp_poly one;
+    tp_poly_constant(&one, upper ? -1 : 1);
     uint32_t x = upper ? at_most(g, a, k) : at_least(g, a, k);
     return x ? cases(g, e, &one, x, upper ? at_most(g, b, k) : at_least(g, b, k)) : 0;
 }
@@ -267,28 +273,30 @@ static bool is_atom(const tp_poly *p)
 
 static uint32_t at_least(goal *g, tp_expr e, int64_t lo)
 {
-    tp_poly p = poly(g, e);
+    tp_poly p;
+    poly(g, e, &p);
     if (lo < -HUGE)
         return 0;
     if (is_atom(&p))
         return atom_bound(g, p.terms[0].factors[0], lo, false);
-    p = linear(1, &p, 0, &p, -lo);
+    add_constant(&p, -lo);
     return positive(g, &p);
 }
 
 static uint32_t at_most(goal *g, tp_expr e, int64_t hi)
 {
-    tp_poly p = poly(g, e);
+    tp_poly p, room;
+    poly(g, e, &p);
     if (is_atom(&p))
         return atom_bound(g, p.terms[0].factors[0], hi, true);
-    p = linear(-1, &p, 0, &p, hi);
-    return positive(g, &p);
+    linear(&room, -1, &p, 0, &p, hi);
+    return positive(g, &room);
 }
 
 /* ---- elimination ---- */
 
 /* +1: every coefficient >= 0 over atoms known to be >= 0; -1: <= 0; 0: neither */
-static int sign_of(const goal *g, const tp_poly *p)
+static int sign_of(goal *g, const tp_poly *p)
 {
     int sign = 0;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -330,13 +338,15 @@ static uint32_t at_value(goal *g, const tp_poly *coef, const tp_poly *rest, tp_e
 {
     if (!value.id)
         return 0;
-    tp_poly v = poly(g, value);
+    tp_poly v;
+    poly(g, value, &v);
     return combine(g, coef, &v, rest);
 }
 
 static uint32_t at_constant(goal *g, const tp_poly *coef, const tp_poly *rest, int64_t value)
 {
-    tp_poly c = constant(value);
+    tp_poly c;
+    tp_poly_constant(&c, value);
     return value != INT64_MIN && value != INT64_MAX ? combine(g, coef, &c, rest) : 0;
 }
 
@@ -359,23 +369,27 @@ static uint32_t from_ends(goal *g, const tp_poly *coef, uint32_t at_hi, uint32_t
 static uint32_t eliminate_quotient(goal *g, tp_expr v, const tp_expr_node *n, const tp_poly *p, const tp_poly *coef,
                                    const tp_poly *rest, int sign)
 {
-    tp_poly bound = poly(g, n->a), b = poly(g, n->b), one = constant(1), more = *rest, next = *p, scaled;
+    tp_poly bound, b, more, next, scaled;
     bool up = n->op == TP_E_CDIV;
     uint32_t divisor, end;
     if (sign == 0 || range_of(g, n->b).lo < 1)
         return 0;
+    poly(g, n->a, &bound);
+    poly(g, n->b, &b);
     if (sign > 0 && !up) { /* b*q >= a - b + 1 */
         tp_poly_add(&bound, &b, -1);
-        tp_poly_add(&bound, &one, 1);
+        add_constant(&bound, 1);
     } else if (sign < 0 && up) { /* b*q <= a + b - 1 */
         tp_poly_add(&bound, &b, 1);
-        tp_poly_add(&bound, &one, -1);
+        add_constant(&bound, -1);
     }
     /* integers: b*(P + 1) >= 1 is enough */
-    tp_poly_add(&more, &one, 1);
-    tp_poly_add(&next, &one, 1);
+    tp_poly_copy(&more, rest);
+    add_constant(&more, 1);
+    tp_poly_copy(&next, p);
+    add_constant(&next, 1);
     tp_poly_mul(&b, &more, &scaled);
-    tp_poly_add(&scaled, &one, -1);
+    add_constant(&scaled, -1);
     if (!next.ok || !(end = combine(g, coef, &bound, &scaled)) || !(divisor = at_least(g, n->b, 1)))
         return 0;
     uint32_t distance = definition(g, v, (sign > 0) != up, divisor);
@@ -457,7 +471,7 @@ static uint32_t eliminate(goal *g, tp_expr v, const tp_poly *p, const tp_poly *c
 
 /* all += t with every atom of a least value other than 0 replaced by that value
  * plus a non-negative rest. */
-static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
+static bool shift_term(goal *g, const tp_term *t, tp_poly *all)
 {
     tp_poly room[2];
     tp_expr moved[TP_POLY_MAX_DEGREE];
@@ -476,15 +490,16 @@ static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
         }
     }
     if (n == 0) {
-        tp_poly_add_term(all, still);
+        tp_poly_add_term(all, &still);
         return true;
     }
     room[0].n = 0;
     room[0].ok = true;
-    tp_poly_add_term(&room[0], still);
+    tp_poly_add_term(&room[0], &still);
     for (uint32_t k = 0; k < n; k++, now = !now) {
-        tp_poly factor = constant(least[k]);
-        tp_poly_add_term(&factor, (tp_term){.coef = 1, .degree = 1, .factors = {moved[k]}});
+        tp_poly factor;
+        tp_poly_constant(&factor, least[k]);
+        tp_poly_add_term(&factor, &(tp_term){.coef = 1, .degree = 1, .factors = {moved[k]}});
         tp_poly_mul(&room[now], &factor, &room[!now]);
     }
     tp_poly_add(all, &room[now], 1);
@@ -494,7 +509,8 @@ static bool shift_term(const goal *g, const tp_term *t, tp_poly *all)
 /* P with every atom replaced by its least value plus a non-negative rest. */
 static uint32_t shift_atoms(goal *g, const tp_poly *p)
 {
-    tp_poly all = constant(0);
+    tp_poly all;
+    tp_poly_constant(&all, 0);
     for (uint32_t i = 0; i < p->n; i++)
         if (!shift_term(g, &p->terms[i], &all))
             return 0;
@@ -551,33 +567,35 @@ static uint32_t positive(goal *g, const tp_poly *p)
 
 uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines)
 {
-    goal g = {v, o, lines, 60, 400};
+    goal g = {.v = v, .o = o, .lines = lines, .budget = 60, .bounds = 400};
     return positive(&g, p);
 }
 
 /* a - b, as a line's polynomial */
-static tp_poly difference(goal *g, tp_expr a, tp_expr b)
+static void difference(goal *g, tp_expr a, tp_expr b, tp_poly *out)
 {
-    tp_poly p = poly(g, a), q = poly(g, b);
-    return linear(1, &p, -1, &q, 0);
+    tp_poly q;
+    poly(g, a, out);
+    poly(g, b, &q);
+    tp_poly_add(out, &q, -1);
 }
 
 uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_lines *lines, tp_poly out[2],
                        uint32_t number[2])
 {
-    goal g = {v, o, lines, 20, 40};
+    goal g = {.v = v, .o = o, .lines = lines, .budget = 20, .bounds = 40};
     tp_expr_node n = *tp_expr_get(v->p, atom);
     const tp_var *x = var_of(&g, atom);
-    tp_poly e = poly(&g, atom), b, inner, product;
+    tp_poly e, b, inner, product;
     uint32_t divisor, facts = 0;
     switch (n.op) {
     case TP_E_SYM:
         if (x && x->lo.id) {
-            out[facts] = difference(&g, atom, x->lo);
+            difference(&g, atom, x->lo, &out[facts]);
             number[facts++] = line(&g, (tp_line){.rule = TP_LINE_LOWER, .number = x->sym});
         }
         if (x && x->hi.id) {
-            out[facts] = difference(&g, x->hi, atom);
+            difference(&g, x->hi, atom, &out[facts]);
             number[facts++] = line(&g, (tp_line){.rule = TP_LINE_UPPER, .number = x->sym});
         }
         return facts;
@@ -586,13 +604,15 @@ uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_li
     case TP_E_MOD:
         if (range_of(&g, n.b).lo < 1 || !(divisor = at_least(&g, n.b, 1)))
             return 0;
-        b = poly(&g, n.b);
-        inner = poly(&g, n.a);
+        poly(&g, atom, &e);
+        poly(&g, n.b, &b);
+        poly(&g, n.a, &inner);
         tp_poly_mul(&b, &e, &product);
-        out[0] = n.op == TP_E_MOD        ? e
-                 : n.op == TP_E_FLOORDIV ? linear(1, &inner, -1, &product, 0)
-                                         : linear(-1, &inner, 1, &product, 0);
-        out[1] = linear(1, &b, -1, &out[0], -1);
+        if (n.op == TP_E_MOD)
+            tp_poly_copy(&out[0], &e);
+        else
+            linear(&out[0], n.op == TP_E_FLOORDIV ? 1 : -1, &inner, n.op == TP_E_FLOORDIV ? -1 : 1, &product, 0);
+        linear(&out[1], 1, &b, -1, &out[0], -1);
         number[0] = definition(&g, atom, 0, divisor);
         number[1] = definition(&g, atom, 1, divisor);
         return 2;
@@ -600,7 +620,7 @@ uint32_t tp_atom_facts(tp_prover *v, const tp_obligation *o, tp_expr atom, tp_li
     case TP_E_MAX:
         for (uint32_t side = 0; side < 2; side++) {
             tp_expr arm = side ? n.b : n.a;
-            out[side] = n.op == TP_E_MIN ? difference(&g, arm, atom) : difference(&g, atom, arm);
+            difference(&g, n.op == TP_E_MIN ? arm : atom, n.op == TP_E_MIN ? atom : arm, &out[side]);
             number[side] = definition(&g, atom, side, 0);
         }
         return 2;

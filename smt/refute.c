@@ -185,7 +185,7 @@ static bool solve(refuter *r, tp_expr zero, uint32_t *sym, tp_expr *value)
             if (k != i) {
                 tp_term u = q->terms[k];
                 u.coef *= -t->coef;
-                tp_poly_add_term(&rest, u);
+                tp_poly_add_term(&rest, &u);
             }
         *value = tp_poly_expr(p, &rest);
         if (rest.ok && !tp_expr_mentions(p, *value, *sym))
@@ -269,10 +269,8 @@ static const tp_proof *negative(refuter *r, const tp_poly *p, const tp_line *a, 
 {
     tp_poly q;
     tp_lines lines = {0};
-    q.n = 0;
-    q.ok = true;
+    tp_poly_constant(&q, -1);
     tp_poly_add(&q, p, -1);
-    tp_poly_add_term(&q, (tp_term){.coef = -1});
     uint32_t last = q.ok && r->checks-- > 0 ? tp_poly_at_least_0(r->v, r->o, &q, &lines) : 0;
     if (!last)
         return NULL;
@@ -306,8 +304,7 @@ static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
         const fact *x = equation ? &f.zero.at[(i - f.at_least_0.len) / 2] : &f.at_least_0.at[i];
         tp_poly q;
         tp_poly_of(r->v->p, x->e, &q);
-        polys[n].n = 0;
-        polys[n].ok = true;
+        tp_poly_constant(&polys[n], 0);
         tp_poly_add(&polys[n], &q, minus ? -1 : 1);
         if (!polys[n].ok)
             continue;
@@ -321,7 +318,8 @@ static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
         for (uint32_t k = i + 1; k < n && !found; k++) {
             if (!cancel(&polys[i], &polys[k]))
                 continue;
-            tp_poly sum = polys[i];
+            tp_poly sum;
+            tp_poly_copy(&sum, &polys[i]);
             tp_poly_add(&sum, &polys[k], 1);
             found = sum.ok ? negative(r, &sum, &line[i], &line[k]) : NULL;
         }
@@ -401,12 +399,13 @@ static void add_known_sides(refuter *r, linear_facts *s)
         tp_poly_of(r->v->p, n.b, &b);
         for (uint32_t k = nfacts; k-- > 0;)
             for (int larger = 0; larger < 2; larger++) { /* a - b, or b - a, is the fact + rest */
-                tp_poly rest = larger ? b : a;
+                tp_poly rest;
+                tp_poly_copy(&rest, larger ? &b : &a);
                 tp_poly_add(&rest, larger ? &a : &b, -1);
                 for (uint32_t t = 0; t < s->facts.at[k].n; t++) {
                     tp_term x = s->facts.at[k].terms[t];
                     rest.ok &= tp_mul(x.coef, -1, &x.coef);
-                    tp_poly_add_term(&rest, x);
+                    tp_poly_add_term(&rest, &x);
                 }
                 if (rest.ok && (rest.n == 0 || (rest.n == 1 && !rest.terms[0].degree && rest.terms[0].coef > 0)))
                     add_side(r, s, k, s->atoms.at[i], &rest, larger);

@@ -17,6 +17,11 @@ typedef struct symbol {
     tp_expr node;
 } symbol;
 
+/* With a part of the node's hash: those that differ in it need no look at the node. */
+typedef struct slot {
+    uint32_t id, tag; /* id 0: free */
+} slot;
+
 /* Bits of node.names: symbols share 63 of them. */
 static const uint64_t READS = (uint64_t)1 << 63;
 
@@ -30,7 +35,8 @@ struct tp_exprs {
     tp_budget *budget;  /* the arena's; NULL: none */
     TP_VEC(node) nodes; /* nodes.at[0] is "no expression" */
     TP_VEC(symbol) syms;
-    uint32_t *table, table_cap; /* open addressing over node ids */
+    slot *table; /* open addressing over nodes */
+    uint32_t table_cap;
     uint32_t max_tree, max_depth;
     bool overflowed;
 };
@@ -103,13 +109,13 @@ static bool same_node(const tp_expr_node *a, const tp_expr_node *b)
 static void grow_table(tp_exprs *p)
 {
     uint32_t cap = p->table_cap ? p->table_cap * 2 : 256;
-    p->table = TP_NEWN(p->arena, uint32_t, cap); /* may leave: the table is as it was then */
+    p->table = TP_NEWN(p->arena, slot, cap); /* may leave: the table is as it was then */
     p->table_cap = cap;
     for (uint32_t id = 1; id < p->nodes.len; id++) {
-        uint32_t slot = (uint32_t)hash_node(&p->nodes.at[id].n) & (p->table_cap - 1);
-        while (p->table[slot])
-            slot = (slot + 1) & (p->table_cap - 1);
-        p->table[slot] = id;
+        uint64_t h = hash_node(&p->nodes.at[id].n), at = h & (cap - 1);
+        while (p->table[at].id)
+            at = (at + 1) & (cap - 1);
+        p->table[at] = (slot){id, (uint32_t)(h >> 32)};
     }
 }
 
@@ -124,10 +130,11 @@ static tp_expr intern(tp_exprs *p, tp_expr_node n)
     count(p, 4);
     if ((p->nodes.len + 1) * 2 > p->table_cap)
         grow_table(p);
-    uint32_t slot = (uint32_t)hash_node(&n) & (p->table_cap - 1);
-    for (; p->table[slot]; slot = (slot + 1) & (p->table_cap - 1))
-        if (same_node(&p->nodes.at[p->table[slot]].n, &n))
-            return (tp_expr){p->table[slot]};
+    uint64_t h = hash_node(&n);
+    uint32_t at = (uint32_t)h & (p->table_cap - 1), tag = (uint32_t)(h >> 32);
+    for (; p->table[at].id; at = (at + 1) & (p->table_cap - 1))
+        if (p->table[at].tag == tag && same_node(&p->nodes.at[p->table[at].id].n, &n))
+            return (tp_expr){p->table[at].id};
     node full = {.n = n, .size = 1};
     if (n.op == TP_E_SYM || n.op == TP_E_READ)
         full.names = symbol_bit((uint32_t)n.value) | (n.op == TP_E_READ ? READS : 0);
@@ -145,7 +152,7 @@ static tp_expr intern(tp_exprs *p, tp_expr_node n)
         return (tp_expr){TP_TOO_LARGE};
     }
     tp_push(p->arena, p->nodes, full);
-    p->table[slot] = p->nodes.len - 1;
+    p->table[at] = (slot){p->nodes.len - 1, tag};
     return (tp_expr){p->nodes.len - 1};
 }
 
@@ -566,38 +573,63 @@ static bool term_holds(const tp_term *t)
     return t->degree <= TP_POLY_MAX_DEGREE;
 }
 
-void tp_poly_add_term(tp_poly *q, tp_term t)
+/* q += coef * monomial, which is not before the term `from`; where it is, or would be. */
+static uint32_t add_monomial(tp_poly *q, const tp_term *monomial, int64_t coef, uint32_t from)
 {
-    tp_assert(term_holds(&t));
-    if (!q->ok || t.coef == 0)
-        return;
-    uint32_t i = 0;
-    while (i < q->n && compare_terms(&q->terms[i], &t) < 0)
+    int order = -1;
+    uint32_t i = from;
+    if (!q->ok || coef == 0)
+        return from;
+    while (i < q->n && (order = compare_terms(&q->terms[i], monomial)) < 0)
         i++;
-    if (i < q->n && compare_terms(&q->terms[i], &t) == 0) {
-        q->ok = tp_add(q->terms[i].coef, t.coef, &q->terms[i].coef);
+    if (i < q->n && order == 0) {
+        q->ok = tp_add(q->terms[i].coef, coef, &q->terms[i].coef);
         if (q->ok && q->terms[i].coef == 0) {
-            memmove(&q->terms[i], &q->terms[i + 1], (q->n - i - 1) * sizeof t);
+            memmove(&q->terms[i], &q->terms[i + 1], (q->n - i - 1) * sizeof *monomial);
             q->n--;
         }
-        return;
+        return i;
     }
     if (q->n == TP_POLY_MAX_TERMS) {
         q->ok = false;
-        return;
+        return i;
     }
-    memmove(&q->terms[i + 1], &q->terms[i], (q->n - i) * sizeof t);
-    q->terms[i] = t;
+    memmove(&q->terms[i + 1], &q->terms[i], (q->n - i) * sizeof *monomial);
+    q->terms[i] = *monomial;
+    q->terms[i].coef = coef;
     q->n++;
+    return i;
+}
+
+void tp_poly_add_term(tp_poly *q, const tp_term *t)
+{
+    tp_assert(term_holds(t));
+    add_monomial(q, t, t->coef, 0);
+}
+
+void tp_poly_copy(tp_poly *to, const tp_poly *from)
+{
+    memcpy(to->terms, from->terms, from->n * sizeof *from->terms);
+    to->n = from->n;
+    to->ok = from->ok;
+}
+
+void tp_poly_constant(tp_poly *q, int64_t c)
+{
+    q->n = c != 0;
+    q->ok = true;
+    q->terms[0].coef = c;
+    q->terms[0].degree = 0;
 }
 
 void tp_poly_add(tp_poly *a, const tp_poly *b, int64_t scale)
 {
+    uint32_t at = 0;
     a->ok = a->ok && b->ok;
-    for (uint32_t i = 0; a->ok && i < b->n; i++) {
-        tp_term t = b->terms[i];
-        a->ok = tp_mul(t.coef, scale, &t.coef);
-        tp_poly_add_term(a, t);
+    for (uint32_t i = 0; a->ok && i < b->n; i++) { /* both are ordered */
+        int64_t coef;
+        a->ok = tp_mul(b->terms[i].coef, scale, &coef);
+        at = add_monomial(a, &b->terms[i], coef, at);
     }
 }
 
@@ -621,7 +653,7 @@ void tp_poly_mul(const tp_poly *a, const tp_poly *b, tp_poly *out)
                 }
                 t.factors[at] = u->factors[k];
             }
-            tp_poly_add_term(out, t);
+            tp_poly_add_term(out, &t);
         }
 }
 
@@ -638,7 +670,7 @@ static void divide_terms(tp_exprs *p, const tp_poly *a, tp_expr b, tp_poly *quot
         while (!constant && at < t.degree && !tp_same(t.factors[at], b))
             at++;
         if (constant ? t.coef % c != 0 : at == t.degree) {
-            tp_poly_add_term(rest, t);
+            tp_poly_add_term(rest, &t);
             continue;
         }
         if (constant) {
@@ -647,7 +679,7 @@ static void divide_terms(tp_exprs *p, const tp_poly *a, tp_expr b, tp_poly *quot
             memmove(&t.factors[at], &t.factors[at + 1], (t.degree - at - 1) * sizeof *t.factors);
             t.degree--;
         }
-        tp_poly_add_term(quotient, t);
+        tp_poly_add_term(quotient, &t);
     }
 }
 
@@ -696,18 +728,16 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
     if (n.op == TP_E_TOO_LARGE) {
         out->ok = false;
     } else if (n.op == TP_E_CONST) {
-        tp_poly_add_term(out, (tp_term){.coef = n.value});
+        tp_poly_constant(out, n.value);
     } else if (n.op == TP_E_ADD || n.op == TP_E_SUB || n.op == TP_E_MUL) {
-        tp_poly x, y;
-        tp_poly_of(p, n.a, &x);
+        tp_poly x, y, *first = n.op == TP_E_MUL ? &x : out;
+        tp_poly_of(p, n.a, first);
         tp_poly_of(p, n.b, &y);
-        count(p, n.op == TP_E_MUL ? 4 + x.n * y.n * 16 : 16 + 4 * (x.n + y.n));
-        if (n.op == TP_E_MUL) {
+        count(p, n.op == TP_E_MUL ? 4 + x.n * y.n * 16 : 16 + 4 * (first->n + y.n));
+        if (n.op == TP_E_MUL)
             tp_poly_mul(&x, &y, out);
-        } else {
-            *out = x;
+        else
             tp_poly_add(out, &y, n.op == TP_E_ADD ? 1 : -1);
-        }
     } else if (n.op == TP_E_NEG) {
         tp_poly x;
         tp_poly_of(p, n.a, &x);
@@ -719,7 +749,7 @@ void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)
             op == TP_E_TOO_LARGE)
             tp_poly_of(p, atom, out); /* normalising uncovered a polynomial */
         else
-            tp_poly_add_term(out, (tp_term){.coef = 1, .degree = 1, .factors = {atom}});
+            tp_poly_add_term(out, &(tp_term){.coef = 1, .degree = 1, .factors = {atom}});
     }
 }
 

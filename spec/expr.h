@@ -217,7 +217,11 @@ typedef struct tp_poly {
 } tp_poly;
 /* Polynomial of e over its atoms. */
 void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out);
-void tp_poly_add_term(tp_poly *q, tp_term t);
+void tp_poly_add_term(tp_poly *q, const tp_term *t);
+/* Only what it holds: a polynomial has much room. */
+void tp_poly_copy(tp_poly *to, const tp_poly *from);
+/* The constant c. */
+void tp_poly_constant(tp_poly *q, int64_t c);
 void tp_poly_mul(const tp_poly *a, const tp_poly *b, tp_poly *out);
 void tp_poly_add(tp_poly *a, const tp_poly *b, int64_t scale);
 tp_expr tp_poly_expr(tp_exprs *p, const tp_poly *q);

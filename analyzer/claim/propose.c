@@ -49,7 +49,7 @@ tp_expr tp_without_constant(tp_analysis *a, tp_expr index)
     tp_poly_of(a->p, index, p);
     for (uint32_t i = 0; p->ok && i < p->n; i++)
         if (p->terms[i].degree > 0)
-            tp_poly_add_term(&rest, p->terms[i]);
+            tp_poly_add_term(&rest, &p->terms[i]);
     return p->ok && rest.n > 0 && rest.n < p->n ? tp_poly_expr(a->p, &rest) : (tp_expr){0};
 }
 

@@ -21,7 +21,7 @@ static side linear_in(flow *f, tp_expr x, uint32_t t)
         if (atom && atom->op == TP_E_SYM && atom->value == (int64_t)t)
             s.coef = q.terms[i].coef;
         else
-            tp_poly_add_term(&rest, q.terms[i]);
+            tp_poly_add_term(&rest, &q.terms[i]);
     }
     s.rest = rest.ok ? tp_poly_expr(p, &rest) : (tp_expr){0};
     if (!q.ok || !rest.ok || tp_expr_mentions(p, s.rest, t))

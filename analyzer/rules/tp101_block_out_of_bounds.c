@@ -26,7 +26,7 @@ static tp_expr divided_by_block(tp_analysis *a, tp_expr index, tp_expr block)
             memmove(&t.factors[k], &t.factors[k + 1], (t.degree - k - 1) * sizeof *t.factors);
             t.degree--;
         }
-        tp_poly_add_term(&quotient, t);
+        tp_poly_add_term(&quotient, &t);
     }
     return tp_poly_expr(a->p, &quotient);
 }

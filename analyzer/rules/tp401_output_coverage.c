@@ -22,11 +22,11 @@ static void split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step
                     t.degree--;
                 }
         if (axis < 0) {
-            tp_poly_add_term(&rest, t);
+            tp_poly_add_term(&rest, &t);
             continue;
         }
         tp_poly one = {.ok = true};
-        tp_poly_add_term(&one, t);
+        tp_poly_add_term(&one, &t);
         tp_expr c = tp_poly_expr(a->p, &one);
         coefficient[axis] = coefficient[axis].id ? mk(a, TP_E_ADD, coefficient[axis], c) : c;
     }

@@ -283,8 +283,8 @@ static void factors_that_descend(loaded *l)
     tp_exprs *p = l->spec->kernels[0]->exprs;
     tp_expr a = tp_sym_new(p, TP_S("a")), b = tp_sym_new(p, TP_S("b"));
     tp_poly q = {.ok = true};
-    tp_poly_add_term(&q, (tp_term){.coef = 1, .degree = 2, .factors = {a, b}});
-    tp_poly_add_term(&q, (tp_term){.coef = 1, .degree = 2, .factors = {b, a}});
+    tp_poly_add_term(&q, &(tp_term){.coef = 1, .degree = 2, .factors = {a, b}});
+    tp_poly_add_term(&q, &(tp_term){.coef = 1, .degree = 2, .factors = {b, a}});
 }
 
 static void steps_over_an_axis(loaded *l)

@@ -328,10 +328,10 @@ static void planted_sums_are_found(void **state)
                 c *= pick(&b, 4) ? 1 : 128;
                 at += c * point[i];
                 if (c)
-                    tp_poly_add_term(&facts[k], (tp_term){.coef = c, .degree = 1, .factors = {sym[i]}});
+                    tp_poly_add_term(&facts[k], &(tp_term){.coef = c, .degree = 1, .factors = {sym[i]}});
             }
             if (value != at)
-                tp_poly_add_term(&facts[k], (tp_term){.coef = value - at});
+                tp_poly_add_term(&facts[k], &(tp_term){.coef = value - at});
             if (k < used)
                 tp_poly_add(&sum, &facts[k], 1 + (int64_t)pick(&b, 3));
         }
@@ -340,7 +340,7 @@ static void planted_sums_are_found(void **state)
         facts[n].ok = true;
         if (planted) { /* the negation of the sum, and one less */
             tp_poly_add(&facts[n], &sum, -1);
-            tp_poly_add_term(&facts[n], (tp_term){.coef = -1});
+            tp_poly_add_term(&facts[n], &(tp_term){.coef = -1});
         }
         for (uint32_t k = 0; k <= n; k++)
             list[k] = (tp_linear_fact){facts[k].terms, facts[k].n};
