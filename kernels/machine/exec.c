@@ -380,7 +380,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     tp_far_touch(m, r, &s, guard(m, statement->access), true);
     count_far(m, statement->access->operand, &s, false);
     copy_now(m, r, &s, true);
-    if (s.whole && (tp_fuse_adds_dot(m, statement->value, ref) || tp_fuse_stores(m, statement->value, ref)))
+    if (s.whole && (tp_fuse_adds_dot(m, statement->value, ref) ||
+                    tp_fuse_stores(m, statement->value, ref, r->streams && ref->data != ref->own)))
         return;
     tp_settle(m, statement->value);
     if (value->state != TP_CLEAN || (value->viewed && !same_rows(value, ref)) ||
@@ -603,7 +604,7 @@ void tp_settle(tp_machine *m, tp_vid v)
     const tp_inst *i = v < 0 ? NULL : m->values[v].waits;
     if (!i || tp_fuse_settles(m, v))
         return;
-    m->values[v].waits = NULL;
+    tp_end_waiting(m, &m->values[v]);
     if (!shows_argument(m, i))
         compute(m, i);
 }
@@ -616,7 +617,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
         count_operation(m, i);
     if (tp_is_fixed(m, i))
         return;
-    m->values[i->out].waits = NULL;
+    if (m->values[i->out].waits)
+        tp_end_waiting(m, &m->values[i->out]);
     m->values[i->out].ranged = false;
     m->values[i->out].spared = 0;
     tp_chain_await(m, i);

@@ -32,7 +32,7 @@ void tp_fixed_prepare(tp_machine *m)
     uint32_t n = m->k->body->values.len;
     m->fixed = TP_NEWN(m->arena, uint8_t, n);
     m->assigned = TP_NEWN(m->arena, bool, n);
-    find_fixed(m, &m->k->body->statements);
+    find_fixed(m, m->body);
     for (uint32_t v = 0; v < n; v++)
         m->assigned[v] |= m->k->body->values.at[v].variable;
 }
@@ -189,8 +189,7 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
     out->ranged = true;
     out->lo = r[0];
     out->hi = r[1];
-    out->waits = i;
-    out->behind = waiting;
+    tp_begin_waiting(m, out, i, waiting);
     for (uint32_t n = 0; n < i->nargs && out->dtype == TP_BOOL; n++)
         m->values[i->args[n]].spared++;
     return true;

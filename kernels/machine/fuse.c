@@ -2,6 +2,7 @@
  * are computed together, strip by strip, so that what only they look at never leaves the first cache. Each element is
  * computed as it would be without waiting: the order of operations on it is the same. */
 #include "base/assert.h"
+#include "base/stream.h"
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
@@ -18,7 +19,9 @@ typedef struct part {
     const tp_inst *inst; /* NULL: it is read */
     tp_loop loop;        /* of inst, where it has one */
     uint32_t args[3];    /* parts */
-    uint32_t looks;      /* places in the group that look at it */
+    uint32_t looks;      /* places in the group that look at it, or at what is the same, */
+    uint32_t through;    /* ... places anywhere that look at what is the same, but for one each */
+    bool spared;         /* some of these are decided without it, as far as is known */
     uint32_t last;       /* ... the last of these parts */
     bool kept;           /* computed, and looked at elsewhere */
     bool gathered;       /* read, short rows that do not lie side by side */
@@ -33,6 +36,7 @@ struct tp_group {
     part at[MOST_PARTS];
     uint32_t len;
     uint32_t *number;          /* per value: 1 + its part, or 0 */
+    uint64_t *seen, round;     /* per value: the last walk that came to it, of so many */
     char *buffers[MOST_PARTS]; /* of a strip each; allocated on first use */
 };
 
@@ -67,10 +71,11 @@ void tp_fuse_prepare(tp_machine *m)
         return;
     m->group = TP_NEW(m->arena, tp_group);
     m->group->number = TP_NEWN(m->arena, uint32_t, m->k->body->values.len);
+    m->group->seen = TP_NEWN(m->arena, uint64_t, m->k->body->values.len);
     if (!m->uses)
         tp_uses_count(m);
     m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
-    find_sums(m, &m->k->body->statements);
+    find_sums(m, m->body);
 }
 
 /* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
@@ -89,7 +94,22 @@ uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
     uint32_t n = 1;
     for (uint32_t a = 0; a < i->nargs && n <= TP_MOST_WAITING; a++)
         n += m->values[i->args[a]].waits ? m->values[i->args[a]].behind : 0;
-    return n;
+    return n < m->waiting + 1 ? n : m->waiting + 1; /* what is looked at twice waits once */
+}
+
+void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all)
+{
+    tp_assert(!c->waits);
+    c->waits = i;
+    c->behind = all;
+    m->waiting++;
+}
+
+void tp_end_waiting(tp_machine *m, tp_cells *c)
+{
+    tp_assert(c->waits && m->waiting);
+    c->waits = NULL;
+    m->waiting--;
 }
 
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
@@ -104,21 +124,31 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
         if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
             return false;
     out->state = TP_CLEAN;
-    out->waits = i;
-    out->behind = n;
+    tp_begin_waiting(m, out, i, n);
     return true;
+}
+
+/* The value that v is, lane for lane, if it is that of another; -1: it is its own, for all that is known. */
+static tp_vid next_same(const tp_machine *m, tp_vid v)
+{
+    const tp_inst *i = m->values[v].waits;
+    int which = i && is_pure(m, i) ? tp_same_as_argument(m, i) : -1;
+    return which < 0 ? -1 : i->args[which];
 }
 
 /* The value that v is, lane for lane, by masks that are decided: what no lane chooses need not be computed. */
 static tp_vid same_value(const tp_machine *m, tp_vid v)
 {
-    for (const tp_inst *i; (i = m->values[v].waits) && is_pure(m, i);) {
-        int which = tp_same_as_argument(m, i);
-        if (which < 0)
-            break;
-        v = i->args[which];
-    }
+    for (tp_vid next; (next = next_same(m, v)) >= 0;)
+        v = next;
     return v;
+}
+
+/* Places that look at v beside one, those left out that are decided without. */
+static uint32_t more_looks(const tp_machine *m, tp_vid v)
+{
+    uint32_t spared = 1 + m->values[v].spared;
+    return m->uses[v] > spared ? m->uses[v] - spared : 0;
 }
 
 static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
@@ -126,12 +156,20 @@ static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
     return c->waits && is_pure(m, c->waits) && tp_same_shape(c, shape);
 }
 
+/* Does this walk come to v for the first time? */
+static bool is_new(tp_group *g, tp_vid v)
+{
+    bool new = g->seen[v] != g->round;
+    g->seen[v] = g->round;
+    return new;
+}
+
 /* Compute what the group reads and what waits for something else; true if there was any. */
 static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
 {
     v = same_value(m, v);
     const tp_cells *c = &m->values[v];
-    if (!c->waits)
+    if (!c->waits || !is_new(m->group, v))
         return false;
     if (!joins(m, c, shape)) {
         tp_settle(m, v);
@@ -147,19 +185,36 @@ static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
 static uint32_t collect(tp_machine *m, tp_vid v)
 {
     tp_group *g = m->group;
-    v = same_value(m, v);
-    if (g->number[v])
+    uint32_t through = 0;
+    bool spared = false;
+    for (tp_vid next; (next = next_same(m, v)) >= 0; v = next)
+        if (is_new(g, v)) {
+            through += more_looks(m, v);
+            spared |= m->values[v].spared != 0;
+        }
+    if (g->number[v]) {
+        part *there = &g->at[g->number[v] - 1];
+        there->through += through;
+        there->spared |= spared;
         return g->number[v] - 1;
-    const tp_inst *i = m->values[v].waits;
-    part p = {.value = v, .inst = i};
-    for (uint32_t a = 0; i && a < i->nargs; a++)
-        p.args[a] = collect(m, i->args[a]);
-    tp_assert(g->len < MOST_PARTS);
-    for (uint32_t a = 0; i && a < i->nargs; a++) {
-        g->at[p.args[a]].looks++;
-        g->at[p.args[a]].last = g->len;
     }
-    g->at[g->len++] = p;
+    const tp_inst *i = m->values[v].waits;
+    uint32_t args[3];
+    for (uint32_t a = 0; i && a < i->nargs; a++)
+        args[a] = collect(m, i->args[a]);
+    tp_assert(g->len < MOST_PARTS);
+    part *p = &g->at[g->len];
+    p->value = v;
+    p->inst = i;
+    p->looks = p->last = 0;
+    p->through = through;
+    p->spared = spared || m->values[v].spared;
+    for (uint32_t a = 0; i && a < i->nargs; a++) {
+        p->args[a] = args[a];
+        g->at[args[a]].looks++;
+        g->at[args[a]].last = g->len;
+    }
+    g->len++;
     return (g->number[v] = g->len) - 1;
 }
 
@@ -177,6 +232,7 @@ static char *buffer(tp_machine *m, uint32_t slot)
 /* Where a group goes: to cells, to somebody who reads it row by row, or both. */
 typedef struct sink {
     const tp_cells *to; /* of the group's shape; without data: they need not stay */
+    bool streams;       /* past the caches */
     tp_row_reader read; /* NULL: nobody */
     void *ctx;
 } sink;
@@ -193,15 +249,16 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
         p->size = tp_dtype_size(c->dtype);
-        p->strip = (tp_cells){.dtype = c->dtype, .n = c->n, .data = c->data};
+        p->strip.dtype = c->dtype; /* all else of it is 0 */
+        p->strip.n = c->n;
+        p->strip.data = c->data;
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] > p->looks + c->spared);
+        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] + p->through > p->looks + c->spared);
         p->gathered = !p->inst && c->viewed && short_rows;
-        bool buffered = p->gathered || (p->inst && !p->kept) || (k + 1 == g->len && !s->to->data);
-        if (p->kept)
-            p->to = c->own;
+        bool buffered = p->gathered || (p->inst && !p->kept) || (k + 1 == g->len && (!s->to->data || s->streams));
+        p->to = p->kept ? c->own : NULL;
         if (buffered)
             p->to = buffer(m, slot[k] = spare[--nspare]);
         for (uint32_t a = 0; p->inst && a < p->inst->nargs; a++) {
@@ -353,6 +410,16 @@ static void place_last(part *p, const tp_cells *to, const strip *t)
                                                    : (ptrdiff_t)(t->from * p->size));
 }
 
+/* The strip of the last part from its buffer to where it goes. */
+static void stream_strip(const part *p, const tp_cells *to, const strip *t)
+{
+    part at = *p;
+    place_last(&at, to, t);
+    size_t row = (at.by_rows ? t->row : t->n) * p->size;
+    for (size_t r = 0; r < t->n * p->size; r += row, at.strip.data = (char *)at.strip.data + at.pitch)
+        tp_stream(at.strip.data, (const char *)p->to + r, row);
+}
+
 static void run_strip(tp_machine *m, const sink *s, const strip *t)
 {
     tp_group *g = m->group;
@@ -365,12 +432,14 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
         p->strip.n = t->n;
         p->by_rows = false;
         p->strip.data = p->kept ? p->to + t->from * p->size : p->to;
-        if (p == last && s->to->data)
+        if (p == last && s->to->data && !s->streams)
             place_last(p, s->to, t);
         else if (p == last)
             p->strip.data = p->to;
         compute_strip(g, p, t->row);
     }
+    if (s->streams)
+        stream_strip(last, s->to, t);
     for (size_t at = 0, some = 0; s->read && at < t->n; at += some) {
         size_t first = (t->at + at) % t->row;
         some = t->row - first < t->n - at ? t->row - first : t->n - at;
@@ -400,23 +469,42 @@ static void run_group(tp_machine *m, const sink *s)
             n -= n % row;
         else if ((rows || s->read) && n > row - from % row)
             n = row - from % row;
+        tp_ahead_beside(m, n);
         run_strip(m, s, &(strip){from, n, row, from / row, from % row});
     }
+}
+
+/* Does it compute as much as it reads? If not, it waits for memory all the time, and nothing is left to write beside.
+ */
+static bool computes_enough(const tp_machine *m)
+{
+    uint32_t read = 0, computed = 0;
+    for (const part *p = m->group->at; p < m->group->at + m->group->len; p++) {
+        computed += p->inst != NULL;
+        read += !p->inst && m->values[p->value].n == m->values[m->group->at[m->group->len - 1].value].n;
+    }
+    return computed >= read;
 }
 
 /* Compute v, which waits, to the sink; what else is looked at later to where it belongs. */
 static void compute_group(tp_machine *m, tp_vid v, const sink *s)
 {
     tp_group *g = m->group;
+    g->round++;
     collect(m, v);
-    run_group(m, s);
+    sink to = *s;
+    to.streams &= computes_enough(m);
+    run_group(m, &to);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
-        g->number[p->value] = 0;
-        if (!p->kept || (k + 1 == g->len && s->to->data != m->values[p->value].own))
-            continue;
         tp_cells *c = &m->values[p->value];
-        c->waits = NULL;
+        bool elsewhere = k + 1 == g->len && s->to->data != c->own, stays = p->kept && !elsewhere;
+        g->number[p->value] = 0;
+        if (!p->inst || (!stays && p->spared)) /* of the latter, a mask may have to be computed yet */
+            continue;
+        tp_end_waiting(m, c);
+        if (!stays) /* nobody looks at it again */
+            continue;
         c->data = c->own;
         c->viewed = false;
     }
@@ -429,8 +517,9 @@ static bool gather_group(tp_machine *m, tp_vid v)
     const tp_cells *c = &m->values[v];
     if (!m->group || !joins(m, c, c) || same_value(m, v) != v)
         return false;
-    while (settle_leaves(m, c, v))
-        ;
+    do
+        m->group->round++;
+    while (settle_leaves(m, c, v));
     return c->waits && same_value(m, v) == v;
 }
 
@@ -450,6 +539,8 @@ static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
 {
     v = same_value(m, v);
     const tp_cells *c = &m->values[v];
+    if (!is_new(m->group, v))
+        return false;
     if (c->waits) {
         bool any = false;
         for (uint32_t a = 0; a < c->waits->nargs; a++)
@@ -459,13 +550,16 @@ static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
     return tp_overlap(c, to);
 }
 
-bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to)
+bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams)
 {
     const tp_cells *c = &m->values[v];
     if (!tp_same_shape(c, to) || c->dtype != to->dtype || !c->waits || !m->group || m->uses[v] != 1 ||
-        !gather_group(m, v) || overlaps(m, v, to))
+        !gather_group(m, v))
         return false;
-    compute_group(m, v, &(sink){.to = to});
+    m->group->round++;
+    if (overlaps(m, v, to))
+        return false;
+    compute_group(m, v, &(sink){.to = to, .streams = streams});
     to->state = TP_CLEAN;
     return true;
 }
@@ -479,10 +573,12 @@ bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read,
     if (!m->values[is].waits || !gather_group(m, is))
         return false;
     tp_cells to = m->values[is];
-    bool stays = m->uses[is] > 1 + to.spared || (is != v && m->uses[v] > 1 + c->spared);
+    bool stays = more_looks(m, is) > 0;
+    for (tp_vid w = v; w != is; w = next_same(m, w))
+        stays |= more_looks(m, w) > 0;
     to.data = stays ? to.own : NULL;
     to.viewed = false;
-    compute_group(m, is, &(sink){&to, read, ctx});
+    compute_group(m, v, &(sink){.to = &to, .read = read, .ctx = ctx});
     return true;
 }
 
@@ -500,8 +596,7 @@ bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i)
     if (n > TP_MOST_WAITING)
         return false;
     out->state = TP_CLEAN;
-    out->waits = i;
-    out->behind = n;
+    tp_begin_waiting(m, out, i, n);
     return true;
 }
 
@@ -522,7 +617,8 @@ bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to)
     if (!there)
         return false;
     tp_add_dot(m, product, old->data, to->data);
-    m->values[v].waits = m->values[product->out].waits = NULL;
+    tp_end_waiting(m, &m->values[v]);
+    tp_end_waiting(m, &m->values[product->out]);
     to->state = TP_CLEAN;
     return true;
 }

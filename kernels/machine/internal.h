@@ -2,6 +2,7 @@
 #ifndef TP_MACHINE_INTERNAL_H
 #define TP_MACHINE_INTERNAL_H
 
+#include "base/ahead.h"
 #include "base/rng.h"
 #include "kernels/machine/elementary.h"
 #include "kernels/machine/machine.h"
@@ -40,7 +41,7 @@ typedef struct tp_cells {
     bool flat_row; /* ... or one element all along */
     ptrdiff_t pitch;      /* only without a domain; of values only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this */
-    uint32_t behind;      /* ... and so many in all, counted along every path */
+    uint32_t behind;      /* ... and at most so many in all */
     uint32_t spared;      /* places that would look at it, but are decided without */
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
@@ -91,10 +92,13 @@ typedef struct tp_ref {
     int64_t window[TP_MAX_RANK]; /* start in elements */
     tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
     bool resident;
-    bool in_place;               /* a window inside the array is rows of its memory, looked at there: */
-    ptrdiff_t pitch;             /* ... so many elements apart; 0: one line */
-    uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
-    int64_t *visit_key;          /* outputs: parallel coordinates of that run, hashed */
+    bool in_place;      /* a window inside the array is rows of its memory, looked at there: */
+    ptrdiff_t pitch;    /* ... so many elements apart; 0: one line */
+    bool streams;       /* an output that the caches would not hold, written in pieces at which no step looks */
+    bool awaited;       /* ahead.c: worth to be asked for */
+    const char *comes;  /* ... and where the window lies that was asked for, NULL: none */
+    uint32_t *visited;  /* outputs: per block, 1 + number of the run that wrote it */
+    int64_t *visit_key; /* outputs: parallel coordinates of that run, hashed */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
     size_t nblocks;
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
@@ -124,11 +128,12 @@ typedef struct tp_machine {
     const tp_run_request *request;
     const tp_kernel *k;
     int64_t *env;
-    tp_cells *values; /* by value number */
-    uint8_t *fixed;   /* fixed.c, per value: tp_fixedness */
-    bool *assigned;   /* per value: a variable, which statements assign to */
-    tp_ref *refs;     /* by operand */
-    void **workspace; /* per value: scratch memory of its instruction */
+    tp_cells *values;      /* by value number */
+    uint8_t *fixed;        /* fixed.c, per value: tp_fixedness */
+    const tp_region *body; /* renamed.c: the statements of a step */
+    bool *assigned;        /* per value: a variable, which statements assign to */
+    tp_ref *refs;          /* by operand */
+    void **workspace;      /* per value: scratch memory of its instruction */
     size_t *workspace_size;
     tp_grid grid;
     int64_t step; /* number in the order of execution */
@@ -136,10 +141,14 @@ typedef struct tp_machine {
     tp_domain *domain;         /* NULL: none rides along */
     tp_chain *chain;           /* chain.c: operations whose planes are still to be computed */
     tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
+    uint32_t waiting;          /* ... and how many values wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
     bool *added;               /* fuse.c, per value: a product that goes to an operand as part of a sum; NULL: none */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     size_t piece;              /* elements of a strip, about */
+    bool looks_ahead;          /* ahead.c: there are such windows, not too large */
+    tp_ahead ahead;            /* ... windows of the next step */
+    size_t ahead_of;           /* ... elements of the longest of them */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
     tp_flights *flights;    /* flight.c; NULL: no semaphores */
@@ -204,16 +213,19 @@ void tp_settle(tp_machine *m, tp_vid v);
 int tp_same_as_argument(const tp_machine *m, const tp_inst *i);
 
 /* fuse.c: nothing with a domain, or where coverage is counted */
-enum { TP_MOST_WAITING = 64 }; /* for one value, counted along every path: each may be a call within a call */
+enum { TP_MOST_WAITING = 128 }; /* for one value: each may be a call within a call */
 void tp_fuse_prepare(tp_machine *m);
-/* How many would wait, the result of i included. */
+/* How many would wait at most, the result of i included. */
 uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i);
+/* c waits for i, with so many; c, which waited, does not. */
+void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all);
+void tp_end_waiting(tp_machine *m, tp_cells *c);
 /* May the result of i be computed when it is looked at? Then it waits. */
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
 /* Compute v, which waits, with what waits for it; false: it has to be computed for itself. */
 bool tp_fuse_settles(tp_machine *m, tp_vid v);
-/* ... to the memory of `to`, which nobody else looks at; false: nothing was done. */
-bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to);
+/* ... to the memory of `to`, which nobody else looks at, past the caches if it `streams`; false: nothing was done. */
+bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams);
 /* Is the product of i added to an operand next? Then it waits. */
 bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
 /* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
@@ -223,6 +235,16 @@ bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
+/* renamed.c: once values are there; before anything else looks at the body */
+void tp_rename_prepare(tp_machine *m);
+
+/* ahead.c: once windows have their places; after windows have moved; beside work on n elements */
+void tp_ahead_prepare(tp_machine *m);
+void tp_look_ahead(tp_machine *m);
+void tp_ahead_beside(tp_machine *m, size_t n);
+/* Ask for all of a window that has moved, if that was not done. */
+void tp_ahead_now(const tp_machine *m, const tp_ref *r);
+
 /* window.c */
 /* Elements came from, or went to, the array of an operand. */
 void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in);
@@ -231,6 +253,8 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent);
 /* Rows (last dimension) of the part of a window that lies inside its array. */
 typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
+/* Which outputs stream: once the grid and the body are there. */
+void tp_streams_prepare(tp_machine *m);
 int64_t tp_parallel_key(const tp_machine *m);
 tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/assert.h"
+#include "base/stream.h"
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 #include "spec/table.h"
@@ -230,20 +231,6 @@ static void place_window(tp_ref *r)
     r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
     r->cells.viewed = r->pitch != 0;
     r->cells.pitch = r->pitch;
-}
-
-/* Ask for the rows of a window, where they are short: the processor sees what comes only along a row. */
-static void fetch_rows(const tp_ref *r)
-{
-    enum { LINE = 64, LONG = 4096, MOST = 1 << 19 /* half of a usual second cache */ };
-    const tp_cells *c = &r->cells;
-    size_t size = tp_dtype_size(c->dtype), row = c->viewed ? (size_t)c->dims[c->rank - 1] * size : c->n * size;
-    if (c->data == c->own || !row || row > LONG || c->n * size > MOST)
-        return;
-    const char *at = c->data;
-    for (size_t n = 0; n < c->n * size / row; n++)
-        for (size_t i = 0; i < row; i += LINE)
-            __builtin_prefetch(at + (ptrdiff_t)n * c->pitch * (ptrdiff_t)size + i, 0, 2);
 }
 
 /* Lanes inside the array are defined, where the operand's "valid" holds. */
@@ -502,6 +489,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
 {
     int64_t start[TP_MAX_RANK];
     uint32_t n = m->k->ninputs + m->k->noutputs;
+    tp_ahead_ask(&m->ahead, m->ahead.lines); /* the rest */
     if (parallel_changed)
         tp_refuse_flights(m, "before a parallel coordinate changes");
     for (uint32_t i = m->k->ninputs; i < n; i++) {
@@ -527,7 +515,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         tp_flight_window(m, i);
         set_window(r, start);
         place_window(r);
-        fetch_rows(r);
+        tp_ahead_now(m, r);
         transfer(m, r, true);
         fill_outside(m, r, i);
         tp_alias_read(m, r);
@@ -640,13 +628,16 @@ void tp_walk_prepare(tp_machine *m)
             tp_alias_prepare(m, i);
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
         find_place(m, &m->refs[i]);
+    tp_ahead_prepare(m);
     tp_flights_prepare(m);
     prepare_values(m);
+    tp_rename_prepare(m);
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
     tp_fuse_prepare(m);
     tp_shown_prepare(m);
     lay_out(m);
+    tp_streams_prepare(m);
 }
 
 static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
@@ -689,7 +680,8 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         tp_exec_spend(m, work_of_step(m));
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP});
         move_windows(m, parallel_changed);
-        tp_exec_region(m, &m->k->body->statements);
+        tp_look_ahead(m);
+        tp_exec_region(m, m->body);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP_DONE});
@@ -699,6 +691,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     tp_refuse_flights(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
+    tp_stream_end();
     m->stats.steps = m->grid.total;
 }
 

@@ -109,6 +109,7 @@ typedef struct tp_run_request {
     uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
     uint32_t strip;        /* elements computed together: 0: 2048 of values of as many, else of all. With a domain:
                             * of planes, up to 512; 0: 512 */
+    size_t last_cache;     /* bytes: arrays that are larger together are written past it; 0: as the system says */
     uint32_t threads;      /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
                             * With a domain, coverage, max_work or an alias it is one */
     bool counts;           /* fill in what stats say of it */

@@ -9,6 +9,7 @@
 typedef struct groups {
     size_t nout, nin;
     size_t *base, *offset;
+    tp_machine *m;
 } groups;
 
 static size_t *enumerate(size_t *into, const tp_cells *c, const bool *pick, const size_t *stride, size_t *count)
@@ -42,9 +43,9 @@ static groups group(tp_machine *m, const tp_inst *i, const tp_cells *a, const tp
     bool known = m->workspace_size[i->out] != 0;
     size_t *space = tp_workspace(m, i->out, (out->n + nred + 3) * sizeof *space), *of = space + out->n + nred + 2;
     if (known && *of == pitch) /* but for the distance of rows it does not depend on the step */
-        return (groups){out->n, nred, space, space + out->n + 1};
+        return (groups){out->n, nred, space, space + out->n + 1, m};
     *of = pitch;
-    groups g;
+    groups g = {.m = m};
     g.base = enumerate(space, a, kept, stride, &g.nout);
     g.offset = enumerate(space + out->n + 1, a, reduced, stride, &g.nin);
     return g;
@@ -278,6 +279,7 @@ static void reduce_floats(const tp_inst *i, const tp_cells *a, tp_cells *out, co
     size_t columns = side_by_side(i, a), n = rows ? ABREAST : columns;
     for (size_t o = 0; o < out->n; o += n) {
         size_t count = out->n - o < n ? out->n - o : n;
+        tp_ahead_beside(g->m, rows ? count * g->nin : 0);
         if (!rows && a->dtype == TP_F64)
             columns_double(i->prim, a, out, g, o, count);
         else if (!rows)
@@ -298,6 +300,7 @@ static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, cons
         const float *row = (const float *)a->data + g->base[o];
         for (size_t t = 0; a->viewed && o + AHEAD < out->n && t < g->nin && t < MOST; t += LINE)
             __builtin_prefetch((const float *)a->data + g->base[o + AHEAD] + t, 0, 3);
+        tp_ahead_beside(g->m, g->nin);
         row_sum sum = {.rest = 0};
         row_extreme x = {.best = (float)start_of(prim)};
         if (prim == TP_P_SUM)

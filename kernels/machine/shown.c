@@ -158,9 +158,8 @@ void tp_shown_prepare(tp_machine *m)
     uint32_t n = m->k->body->values.len;
     uint32_t *of = TP_NEWN(m->arena, uint32_t, n);
     m->shows = TP_NEWN(m->arena, bool, n);
-    count_looks(m->k, &m->k->body->statements, of);
-    each_load(&(trail){.k = m->k, .number = TP_NEWN(m->arena, uint32_t, n), .of = of}, &m->k->body->statements,
-              m->shows);
+    count_looks(m->k, m->body, of);
+    each_load(&(trail){.k = m->k, .number = TP_NEWN(m->arena, uint32_t, n), .of = of}, m->body, m->shows);
 }
 
 /* ---- while the grid runs ---- */

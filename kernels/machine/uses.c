@@ -46,7 +46,7 @@ void tp_uses_count(tp_machine *m)
 {
     uint32_t n = m->k->body->values.len, regions = 0;
     m->uses = TP_NEWN(m->arena, uint32_t, n);
-    count_uses(m, &m->k->body->statements, TP_NEWN(m->arena, uint32_t, n), &regions);
+    count_uses(m, m->body, TP_NEWN(m->arena, uint32_t, n), &regions);
 }
 
 bool tp_used_once(const tp_machine *m, tp_vid v)

@@ -1,6 +1,7 @@
 /* Windows: the part of an array that a step sees. */
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/stream.h"
 #include "kernels/machine/internal.h"
 
 bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why)
@@ -100,4 +101,39 @@ int64_t tp_parallel_key(const tp_machine *m)
         if (m->k->axes[a].parallel)
             key = key * 1000003 + m->env[m->k->axes[a].sym];
     return key;
+}
+
+/* ---- outputs that go past the caches ---- */
+
+static bool loads(const tp_statement *s, void *operand)
+{
+    const tp_inst *i = s->kind == TP_COMPUTE ? s->inst : NULL;
+    return (i && i->access && i->access->operand == *(const uint32_t *)operand) ||
+           (s->from && s->from->operand == *(const uint32_t *)operand);
+}
+
+/* Has it another place at each step? */
+static bool moves(const tp_machine *m, const tp_operand *o)
+{
+    for (uint32_t a = m->k->naxes; a-- > 0;) {
+        bool any = false;
+        for (uint32_t d = 0; d < o->rank; d++)
+            any |= tp_expr_mentions(m->k->exprs, o->dims[d].index, m->k->axes[a].sym);
+        if (any || m->grid.steps[a] > 1)
+            return any;
+    }
+    return false;
+}
+
+void tp_streams_prepare(tp_machine *m)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
+        bytes += m->refs[i].array->n * tp_dtype_size(m->refs[i].operand->dtype);
+    if (bytes < (m->request->last_cache ? m->request->last_cache : tp_last_cache()))
+        return;
+    for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
+        tp_ref *r = &m->refs[i];
+        r->streams = r->in_place && r->operand->alias < 0 && moves(m, r->operand) && !tp_region_any(m->body, loads, &i);
+    }
 }

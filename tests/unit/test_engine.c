@@ -54,6 +54,7 @@ static uint32_t one_case(const tp_case *c)
         if (way >= 4) { /* views and fused operations wherever there can be some */
             how.short_row = 1;
             how.strip = threads * 16;
+            how.last_cache = 1; /* outputs go past the caches */
         }
         run_it(a, c, how, got);
         for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
@@ -127,6 +128,87 @@ static void products_are_added_as_by_two_statements(void **state)
     }
 }
 
+/* ---- variables that are assigned to again ---- */
+
+static void see_nothing(tp_observer *o, const tp_event *e)
+{
+    (void)o, (void)e;
+}
+
+/* As if each statement were executed for itself, which it is where somebody looks at the numbers. */
+static void as_one_by_one(const tp_case *c)
+{
+    const tp_kernel *k = c->kernel;
+    tp_arena *a = tp_arena_new(0);
+    tp_observer o = {.see = see_nothing, .looks = true};
+    tp_tensor want[OPERANDS], got[OPERANDS];
+    run_it(a, c, (tp_run_request){.observer = &o}, want);
+    for (uint32_t strip = 0; strip <= 48; strip += 16) {
+        run_it(a, c, (tp_run_request){.strip = strip, .short_row = 1, .last_cache = 1}, got);
+        for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+            if (memcmp(want[i].data, got[i].data, want[i].n * tp_dtype_size(want[i].dtype)) != 0)
+                fail_msg("%.*s: `%.*s` is another by strips of %u", TP_FMT(tp_case_text(a, c)),
+                         TP_FMT(k->operands[i].name), strip);
+    }
+    tp_arena_free(a);
+}
+
+/* "a" begins as x without what lies beyond its end; what the lines leave in "a" is stored. */
+static void variables_are_what_was_assigned_last(void **state)
+{
+    static const char *const BODIES[] = {
+        /* in turns that are written out; the same twice in one expression */
+        "\"b = a * 2\", \"for r in (1, 2, 3, 4, 5):\", \"    a = a + b\", \"    b = (b * r + b) * 0.5 - a\", \"a = a - "
+        "b\"",
+        /* in one branch, in both, in none */
+        "\"if i == 1:\", \"    a = a * 3\", \"a = a + 1\"",
+        "\"if i == 1:\", \"    a = a * 3\", \"else:\", \"    a = a - 2\", \"    a = a * a\", \"a = a + 1\"",
+        "\"b = a * 2\", \"if i == 1:\", \"    b = a\", \"else:\", \"    a = a - 2\", \"a = a + b\"",
+        /* what it was before */
+        "\"b = a\", \"a = a + 1\", \"c = a\", \"a = b * c\", \"if i == 0:\", \"    b = c\", \"a = a + b\"",
+        /* from turn to turn; two change places */
+        "\"b = a * 0.5\", \"for t in range(i + 1):\", \"    c = a\", \"    a = b\", \"    b = c + 1\", \"a = a + b\"",
+        "\"b = a\", \"for t in range(3):\", \"    b = a * 2\", \"    if t == 1:\", \"        a = b - "
+        "t.astype(float32)\", \"    a = a "
+        "+ b\"",
+        "\"n = i - i\", \"while n < i + 2:\", \"    a = a * 2 - n.astype(float32)\", \"    n = n + 1\", \"a = a + "
+        "n.astype(float32)\"",
+        /* the memory that it was loaded from changes */
+        "\"s[...] = a * 2\", \"b = s[...]\", \"s[...] = a * 3\", \"b = b + s[...]\", \"s[...] = b\", \"a = b + "
+        "s[...]\"",
+        /* chosen by masks that are decided */
+        "\"e = exp(a * 0.1)\", \"p = where(i >= 0, e, 0)\", \"q = where(i < 0, 1, p)\", \"a = p * 2\", \"a = a + q\", "
+        "\"s[...] = p\","
+        "\"a = a + s[...] * q\"",
+        "\"e = exp(a * 0.1)\", \"p = where(m, e, 0)\", \"a = p * a\", \"s[...] = a\", \"a = p + s[...]\", \"a = "
+        "where(m, a, p) - p\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof BODIES / sizeof *BODIES; i++) {
+        char text[4096];
+        snprintf(
+            text, sizeof text,
+            "{\"tileproof\": 1, \"name\": \"variables\", \"target\": \"tpu-v5e\", \"sizes\": {\"N\": {\"min\": 1}},"
+            "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 4096)\"}],"
+            "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"],"
+            "\"block_shape\": [4096], \"index_map\": [\"i\"]}],"
+            "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"],"
+            "\"block_shape\": [4096], \"index_map\": [\"i\"]}],"
+            "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [4096]}],"
+            "\"kernel\": [\"m = i * 4096 + iota(int32, (4096,), 0) < N\", \"a = where(m, x[...], 0)\", %s, \"o[...] = "
+            "a\"],"
+            "\"reference\": [\"o = x\"], \"cases\": [{\"sizes\": {\"N\": 8192}}, {\"sizes\": {\"N\": 13000}}]}",
+            BODIES[i]);
+        reading r = {.l = load_text(text)};
+        if (!r.l->spec)
+            fail_msg("body %zu does not type", i);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        assert_true(r.cases.len >= 2);
+        for (uint32_t c = 0; c < r.cases.len; c++)
+            as_one_by_one(&r.cases.at[c]);
+        unload(r.l);
+    }
+}
+
 /* ---- kernels that nobody should have let run ---- */
 
 /* A receipt that somebody forged lets any kernel run, on memory of the caller's. Each array has its own here, which
@@ -162,6 +244,7 @@ static bool runs_or_traps(const tp_case *c, bool in_order)
                         .threads = in_order ? 2 : 1,
                         .share_from = 1,
                         .short_row = 1,
+                        .last_cache = 1,
                         .strip = in_order ? 0 : 16};
     tp_status st = tp_machine_run(a, &r, &trap, NULL);
     assert_true(st == TP_OK || st == TP_E_TRAP || st == TP_E_LIMIT || st == TP_E_MEMORY);
@@ -201,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
                                        cmocka_unit_test(products_are_added_as_by_two_statements),
+                                       cmocka_unit_test(variables_are_what_was_assigned_last),
                                        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+/* The windows of the next step, asked for while this one is computed: what a step waits for otherwise is memory. */
+#include "base/checked.h"
+#include "kernels/machine/internal.h"
+
+enum {
+    LEAST = 1 << 13, /* bytes of a window: the processor sees by itself what comes of smaller ones, */
+    LONG = 1 << 12,  /* ... and along rows of more */
+    MOST = 1 << 19   /* of all windows: half of a usual second cache */
+};
+
+void tp_ahead_prepare(tp_machine *m)
+{
+    size_t all = 0;
+    for (uint32_t i = 0; i < m->k->ninputs; i++) {
+        tp_ref *r = &m->refs[i];
+        size_t size = tp_dtype_size(r->cells.dtype), bytes = r->cells.n * size;
+        r->awaited = r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST &&
+                     (size_t)r->cells.dims[r->cells.rank - 1] * size <= LONG;
+        all += r->awaited ? bytes : 0;
+        m->looks_ahead |= r->awaited;
+    }
+    m->looks_ahead &= all <= MOST;
+}
+
+/* The axes at the step after this one; false: there is none. */
+static bool next_axes(tp_machine *m, int64_t *now)
+{
+    const tp_grid *g = &m->grid;
+    bool carry = true;
+    for (uint32_t a = m->k->naxes; a-- > 0;) {
+        int64_t *at = &m->env[m->k->axes[a].sym], n = g->at[a] + carry;
+        now[a] = *at;
+        carry = n == g->steps[a];
+        *at = g->order[a] ? g->order[a][carry ? 0 : n] : carry ? 0 : n;
+    }
+    return !carry;
+}
+
+/* First element of the window of r in its array by the axes as they are; NULL: it is not all inside. */
+static const char *window_at(const tp_machine *m, const tp_ref *r)
+{
+    size_t first = 0;
+    for (uint32_t d = 0; d < r->operand->rank; d++) {
+        const tp_dim *dim = &r->operand->dims[d];
+        int64_t start, pad = 0, end;
+        if (tp_expr_eval(m->k->exprs, dim->index, m->env, &start) != TP_EVAL_OK)
+            return NULL;
+        if (dim->kind == TP_DIM_ELEMENT
+                ? tp_expr_eval(m->k->exprs, dim->pad_lo, m->env, &pad) != TP_EVAL_OK || !tp_sub(start, pad, &start)
+                : !tp_mul(start, r->block[d], &start))
+            return NULL;
+        if (start < 0 || !tp_add(start, r->block[d], &end) || end > r->array->dims[d])
+            return NULL;
+        first = first * (size_t)r->array->dims[d] + (size_t)start;
+    }
+    return (const char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
+}
+
+static void await(tp_ahead *a, const tp_ref *r, const char *at)
+{
+    const tp_cells *c = &r->cells;
+    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1], skew = (uintptr_t)at % TP_AHEAD_LINE;
+    tp_ahead_part p = {at - skew, r->pitch * (ptrdiff_t)size, c->n / row, row * size + skew};
+    a->part[a->n++] = p;
+    a->lines += p.rows * ((p.bytes + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE);
+}
+
+void tp_look_ahead(tp_machine *m)
+{
+    tp_ahead *a = &m->ahead;
+    int64_t now[TP_MAX_AXES];
+    *a = (tp_ahead){.n = 0};
+    if (!m->looks_ahead)
+        return;
+    bool any = next_axes(m, now);
+    m->ahead_of = 1;
+    for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
+        tp_ref *r = &m->refs[i];
+        const char *at = r->awaited ? window_at(m, r) : NULL;
+        r->comes = at != r->cells.data ? at : NULL;
+        if (!r->comes)
+            continue;
+        await(a, r, at);
+        m->ahead_of = r->cells.n > m->ahead_of ? r->cells.n : m->ahead_of;
+    }
+    for (uint32_t x = 0; x < m->k->naxes; x++)
+        m->env[m->k->axes[x].sym] = now[x];
+}
+
+void tp_ahead_beside(tp_machine *m, size_t n)
+{
+    tp_ahead *a = &m->ahead;
+    if (a->now < a->n)
+        tp_ahead_ask(a, a->lines * n / m->ahead_of + 1);
+}
+
+void tp_ahead_now(const tp_machine *m, const tp_ref *r)
+{
+    tp_ahead a = {.n = 0};
+    if (!r->awaited || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
+        return;
+    await(&a, r, r->cells.data);
+    tp_ahead_ask(&a, a.lines);
+}
