@@ -365,6 +365,7 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
         lower_fail(l, n->kids[0], x->rank ? "use where on arrays" : "compare it: flag != 0",
                    "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
     tp_region *outer = l->region, arm[2] = {0};
+    uint32_t first = l->p->values.len;
     for (int i = 0; i < 2; i++) {
         l->region = &arm[i];
         v[i] = lower_expr(l, n->kids[i + 1]);
@@ -372,8 +373,12 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n)
     tp_dtype d[2] = {lower_value(l, v[0])->dtype, lower_value(l, v[1])->dtype};
     x = lower_value(l, c);
     if (d[0] == TP_WEAK_INT && d[1] == TP_WEAK_INT && is_of_sizes(l, x->meaning)) {
+        tp_expr chosen = tp_ite(p, x->meaning, lower_value(l, v[0])->meaning, lower_value(l, v[1])->meaning);
+        for (uint32_t i = first; i < l->p->values.len; i++) /* of an arm alone, which need not be taken */
+            if (l->p->values.at[i].dtype == TP_WEAK_INT)
+                l->p->values.at[i].meaning = tp_const(p, 0);
         l->region = outer;
-        return lower_weak_int(l, tp_ite(p, x->meaning, lower_value(l, v[0])->meaning, lower_value(l, v[1])->meaning));
+        return lower_weak_int(l, chosen);
     }
     if (tp_is_weak(d[0]) && tp_is_weak(d[1]) && !l->reference)
         lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "the choice of two literals has no dtype");

@@ -49,6 +49,7 @@ void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visit
         else if (n.op == TP_E_OR)
             lazy = both(a, path, tp_op1(a->p, TP_E_NOT, n.a));
         tp_visit_subterms(a, n.b, lazy, visit, ctx);
+        tp_visit_subterms(a, n.c, path, visit, ctx); /* the third index of an entry */
     }
     visit(a, e, path, ctx);
 }

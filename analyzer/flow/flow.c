@@ -21,7 +21,7 @@ void flow_use(flow *f, tp_use use)
 {
     if (!f->recording)
         return;
-    use.path = f->path;
+    use.path = flow_and(f, f->path, f->entered);
     use.exact = f->path_exact;
     use.syntax = f->syntax;
     tp_push(f->a->arena, f->out->uses, use);
@@ -34,7 +34,7 @@ static void sink(flow *f, tp_sink_kind kind, tp_vid v)
         return;
     tp_push(f->a->arena, f->out->sinks,
             ((tp_sink){.kind = kind,
-                       .path = f->path,
+                       .path = flow_and(f, f->path, f->entered),
                        .exact = f->path_exact,
                        .rank = x->rank,
                        .dims = x->dims,
@@ -450,7 +450,7 @@ static void walk_turns(flow *f, const tp_statement *s)
         b = flow_meaning(f, s->hi);
     }
     bool known = a.id && b.id, exact = f->path_exact;
-    tp_expr count = {0}, outer = f->path;
+    tp_expr count = {0}, outer = f->path, around = f->entered;
     if (known) {
         tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
         count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
@@ -481,6 +481,8 @@ static void walk_turns(flow *f, const tp_statement *s)
     }
     f->recording = recording;
     if (recording) { /* once more, for the records */
+        if (known)
+            f->entered = flow_and(f, around, flow_compare(f, TP_E_GE, count, one));
         f->now = copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter);
         if (counted)
@@ -491,6 +493,7 @@ static void walk_turns(flow *f, const tp_statement *s)
     }
     f->path_exact = exact;
     f->path = outer;
+    f->entered = around;
     /* after the last iteration, or never entered */
     tp_expr none = known ? flow_compare(f, TP_E_LE, count, tp_const(p, 0)) : flow_yes(f),
             some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);

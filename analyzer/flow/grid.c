@@ -239,7 +239,7 @@ static void start_step(flow *f, const tp_leaks *guess)
 {
     f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, f->p->values.len),
                           TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
-    f->path = flow_yes(f);
+    f->path = f->entered = flow_yes(f);
     f->path_exact = true;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : from_before(f, o, &guess[o]);

@@ -35,6 +35,7 @@ typedef struct flow {
     flow_state now;
     tp_expr path;
     bool path_exact;
+    tp_expr entered; /* every loop around has a turn: of its counter a path need not speak */
     bool recording;
     const tp_syntax *syntax;
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */

@@ -4,7 +4,7 @@ typedef struct place {
     tp_str subject;
     tp_loc loc;
     bool over_steps;
-    tp_expr seen[32];
+    tp_expr seen[32], paths[32]; /* reads, and where they are made */
     uint32_t nseen;
 } place;
 
@@ -78,10 +78,12 @@ static void check_read(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
     if (n.op != TP_E_READ)
         return;
     for (uint32_t i = 0; i < at->nseen; i++)
-        if (tp_same(at->seen[i], sub))
+        if (tp_same(at->seen[i], sub) && tp_same(at->paths[i], path))
             return;
-    if (at->nseen < 32)
-        at->seen[at->nseen++] = sub;
+    if (at->nseen < 32) {
+        at->seen[at->nseen] = sub;
+        at->paths[at->nseen++] = path;
+    }
     const tp_table *t = table_of(a, (uint32_t)n.value);
     for (uint32_t d = 0; d < t->rank; d++) {
         tp_expr premises[] = {path};
