@@ -73,6 +73,8 @@ tp_vid lower_cast(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n);
 const char *lower_suggest_equal(tp_lower *l, tp_expr a, tp_expr b);
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n);
 bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b);
+/* Is e at least 0 at all declared sizes? By the least value of each; false where that does not show it. */
+bool lower_never_negative(tp_lower *l, tp_expr e);
 bool lower_same_shape(tp_lower *l, const tp_value *a, uint32_t rank, const tp_expr *dims);
 tp_str lower_shape_text(tp_lower *l, uint32_t rank, const tp_expr *dims);
 tp_str lower_type_text(tp_lower *l, tp_vid v);

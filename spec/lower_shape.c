@@ -174,17 +174,16 @@ static tp_vid call_slice(tp_lower *l, tp_prim prim, const tp_node *n)
                          *const *limits = per_dimension(l, args[2], rank, "the limits of a slice"),
                          *const *strides = args[3] ? per_dimension(l, args[3], rank, "the strides of a slice") : NULL;
     tp_expr dims[TP_MAX_RANK], *from = TP_NEWN(l->c->arena, tp_expr, rank);
-    int64_t step[TP_MAX_RANK], lo, hi, extent;
+    int64_t step[TP_MAX_RANK], lo;
     for (uint32_t d = 0; d < rank; d++) {
         from[d] = lower_static_int(l, starts[d], "the start of a slice");
         tp_expr to = lower_static_int(l, limits[d], "the limit of a slice"), span = tp_op2(p, TP_E_SUB, to, from[d]);
         step[d] = strides ? literal_at_least(l, strides[d], 1, "the stride of a slice") : 1;
         dims[d] = step[d] == 1 ? span : tp_op2(p, TP_E_CDIV, span, tp_const(p, step[d]));
-        bool literal = tp_expr_is_const(p, from[d], &lo) && tp_expr_is_const(p, to, &hi) &&
-                       tp_expr_is_const(p, x->dims[d], &extent);
-        bool all = tp_expr_is_const(p, from[d], &lo) && lo == 0 && lower_same_dim(l, to, x->dims[d]);
-        if (!all && !(literal && lo >= 0 && lo <= hi && hi <= extent))
-            lower_fail(l, n, "slice refs with ds(start, size); values between literal bounds",
+        bool to_end = lower_same_dim(l, to, x->dims[d]), all = to_end && tp_expr_is_const(p, from[d], &lo) && lo == 0;
+        if (!all && !(lower_never_negative(l, from[d]) && lower_never_negative(l, span) &&
+                      (to_end || lower_never_negative(l, tp_op2(p, TP_E_SUB, x->dims[d], to)))))
+            lower_fail(l, n, "slice refs with ds(start, size); values between literal bounds, or such as 2 and M + 2",
                        "elements %.*s to %.*s: not provably inside dimension %u of %.*s",
                        TP_FMT(tp_expr_text(p, from[d])), TP_FMT(tp_expr_text(p, to)), d, TP_FMT(lower_type_text(l, v)));
     }

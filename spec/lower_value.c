@@ -1,4 +1,5 @@
 #include "spec/lower.h"
+#include "base/checked.h"
 
 #include <math.h>
 
@@ -123,6 +124,32 @@ bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b)
         b = tp_expr_subst(p, b, l->equal, l->nequal);
     }
     return tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b));
+}
+
+/* The least value that the declared sizes give an atom; -1: none is known, or it may be negative. */
+static int64_t least(const tp_lower *l, tp_expr atom)
+{
+    for (uint32_t i = 0; i < l->k->nsizes; i++)
+        if (tp_is_open_size(&l->k->sizes[i]) && tp_same(atom, l->k->sizes[i].expr))
+            return l->k->sizes[i].min;
+    return -1;
+}
+
+bool lower_never_negative(tp_lower *l, tp_expr e)
+{
+    tp_poly q;
+    int64_t sum = 0;
+    tp_poly_of(l->k->exprs, e, &q);
+    for (uint32_t i = 0; q.ok && i < q.n; i++) {
+        int64_t term = q.terms[i].coef;
+        q.ok = q.terms[i].degree == 0 || term >= 0;
+        for (uint32_t f = 0; q.ok && f < q.terms[i].degree; f++) {
+            int64_t at_least = least(l, q.terms[i].factors[f]);
+            q.ok = at_least >= 0 && tp_mul(term, at_least, &term);
+        }
+        q.ok = q.ok && tp_add(sum, term, &sum);
+    }
+    return q.ok && sum >= 0;
 }
 
 bool lower_same_shape(tp_lower *l, const tp_value *a, uint32_t rank, const tp_expr *dims)

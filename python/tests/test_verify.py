@@ -52,6 +52,24 @@ def test_all_tiers_of_one_call():
     assert str(report).startswith("tileproof, rules and equivalence: 1 kernel, 0 violated")
 
 
+def test_a_reference_that_is_read_at_no_symbolic_size_is_executed():
+    """Halves of an array of any size have no types: the kernel is not accused, and what differs shows by execution."""
+    def halves(x):
+        return jnp.concatenate([x[:x.shape[0] // 2] * 2, x[x.shape[0] // 2:] * 2])
+
+    report = tileproof.verify(double, halves, "f32[M,128]", sizes={"M": 256})
+    assert report.ok and report.compared == {"double()": "tested"} and report.of("proven"), report
+    assert not tileproof.verify(functools.partial(double, factor=3.0), halves, "f32[M,128]", sizes={"M": 256}).equivalence
+
+
+def test_a_reference_may_slice_between_sizes():
+    def shifted(x):
+        return jnp.pad(x, ((2, 1), (0, 0)))[2:x.shape[0] + 2] * 2
+
+    report = tileproof.verify(double, shifted, "f32[M,128]", sizes={"M": 256})
+    assert report.ok and {t.name: t.verdict for t in report.tiers}["all sizes"] == "proven", report
+
+
 def test_an_epsilon_shows_on_small_inputs():
     def norm(x, eps):
         return x * jax.lax.rsqrt(jnp.mean(x * x, axis=1, keepdims=True) + eps)
