@@ -11,7 +11,7 @@ bool tp_traps(const char *rule)
     return row && row->traps;
 }
 
-int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
 {
     enum { REPLAY_STEPS = 200000 };
     const size_t *max_memory = ctx;
@@ -31,6 +31,13 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     int answer = r->outcome == TP_TRAPPED ? (strcmp(r->trap.rule, rule) == 0 ? 1 : -1) : -1;
     if (r->outcome == TP_SKIPPED && r->steps > 0)
         answer = 0; /* it ran to the end */
+    if (answer == 1 && out) {
+        out->message = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.message));
+        out->loc = r->trap.loc;
+        out->loc.pointer = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.loc.pointer));
+        for (uint32_t i = 0; i < r->trap.coordinates.len; i++)
+            tp_push(out->arena, out->step, r->trap.coordinates.at[i]);
+    }
     tp_arena_free(a);
     return answer;
 }

@@ -3,19 +3,20 @@
 
 #include <stdarg.h>
 
-enum { MOST_NAMES = 64, MOST_NUMBERS = 24, LAST_RANK = 2 };
+enum { MOST_NAMES = 64, MOST_FACTORS = 8, MOST_NUMBERS = 24, LAST_RANK = 2 };
 
 typedef struct writer {
     tp_ctx *c;
     uint8_t rank; /* the one that is wanted now */
     uint32_t most;
     tp_rewrites out;
-    uint32_t naxes, nnames, nrefs, nfloats, nints; /* of: */
-    tp_str names[MOST_NAMES];                      /* axes, then what the body assigned so far */
-    bool counts[MOST_NAMES];                       /* of a name: it is made of axes and positions */
+    uint32_t naxes, nnames, nrefs, nfactors, nfloats, nints; /* of: */
+    tp_str names[MOST_NAMES];                                /* axes, then what the body assigned so far */
+    bool counts[MOST_NAMES];                                 /* of a name: it is made of axes and positions */
     tp_str refs[MOST_NAMES];
-    double floats[MOST_NUMBERS]; /* that stand in the body or the reference */
-    int64_t ints[MOST_NUMBERS];  /* that stand there, or in blocks: from 2 on */
+    tp_str factors[MOST_FACTORS]; /* calls and names that the body multiplies by */
+    double floats[MOST_NUMBERS];  /* that stand in the body or the reference */
+    int64_t ints[MOST_NUMBERS];   /* that stand there, or in blocks: from 2 on */
 } writer;
 
 /* ---- changed text ---- */
@@ -89,12 +90,25 @@ static void collect_numbers(writer *w, const tp_node *n)
         collect_numbers(w, n->kids[i]);
 }
 
-static void collect_from(writer *w, const tp_block *b)
+static void collect_factors(writer *w, const tp_node *n)
+{
+    for (uint32_t i = 0; n && i < n->nkids; i++) {
+        const tp_node *kid = n->kids[i];
+        if (n->kind == TP_N_BINARY && n->op == TP_O_MUL && w->nfactors < MOST_FACTORS &&
+            (kid->kind == TP_N_CALL || kid->kind == TP_N_NAME) && !has_name(w->factors, w->nfactors, text_of(w, kid)))
+            w->factors[w->nfactors++] = text_of(w, kid);
+        collect_factors(w, kid);
+    }
+}
+
+static void collect_from(writer *w, const tp_block *b, bool factors)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         collect_numbers(w, b->at[i]->value);
-        collect_from(w, &b->at[i]->body);
-        collect_from(w, &b->at[i]->orelse);
+        if (factors)
+            collect_factors(w, b->at[i]->value);
+        collect_from(w, &b->at[i]->body, factors);
+        collect_from(w, &b->at[i]->orelse, factors);
     }
 }
 
@@ -160,6 +174,10 @@ static void rewrite_operator(writer *w, const tp_node *n)
     }
     if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
         put(w, 0, at, "((%.*s) %s (%.*s))", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a));
+    for (uint32_t i = 0; n->op == TP_O_ADD && i < 2; i++) /* a sum that is not scaled as its sibling is */
+        for (uint32_t f = 0; (n->kids[i]->kind == TP_N_NAME || n->kids[i]->kind == TP_N_INDEX) && f < w->nfactors; f++)
+            put(w, 0, tp_node_loc(w->c, n->kids[i]), "((%.*s) * %.*s)", TP_FMT(text_of(w, n->kids[i])),
+                TP_FMT(w->factors[f]));
     if (of_class && !tp_operator_compares(n->op)) {
         put(w, 1, at, "(%.*s)", TP_FMT(a));
         put(w, 1, at, "(%.*s)", TP_FMT(b));
@@ -373,10 +391,10 @@ tp_rewrites tp_rewrites_of(tp_ctx *c, const tp_json *doc, uint32_t most)
     tp_block program = {0};
     if (body)
         program = tp_parse_program(c, body);
-    collect_from(&w, &program);
+    collect_from(&w, &program, true);
     if (reference) {
         tp_block naive = tp_parse_program(c, reference);
-        collect_from(&w, &naive);
+        collect_from(&w, &naive, false);
     }
     collect_operands(&w, doc);
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {

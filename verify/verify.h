@@ -65,7 +65,7 @@ void tp_check_loaded(tp_job *j, const tp_check_settings *s, tp_solver *solver);
 void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check_settings *s, tp_solver *solver);
 
 /* execution.c: replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
-int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out);
 /* Findings of an execution, shrunk to small sizes. `proven`: equality is, for all sizes. */
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                bool proven, tp_findings *into);

@@ -22,9 +22,18 @@ typedef struct tp_rule {
     void (*check)(tp_analysis *a);
 } tp_rule;
 
+/* What the machine says of a trap; in `arena`. */
+typedef struct tp_trapped {
+    tp_arena *arena;
+    tp_str message;
+    tp_loc loc; /* empty: of no statement */
+    TP_VEC(tp_binding) step;
+} tp_trapped;
+
 /* Runs the machine at a witness. Returns 1: it trapped with this rule, 0: it
- * ran to the end (a contradiction), -1: cannot say. */
-typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule);
+ * ran to the end (a contradiction), -1: cannot say. `out`, unless NULL, is
+ * filled in for 1, where more is known than that. */
+typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out);
 
 typedef struct tp_memory_row {
     tp_str name;

@@ -207,7 +207,7 @@ tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
 /* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
 static int replay(tp_analysis *a, const char *rule, const int64_t *env)
 {
-    return a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, rule) : -1;
+    return a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, rule, NULL) : -1;
 }
 
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)

@@ -198,7 +198,7 @@ bool tp_runs_to_the_end(tp_analysis *a)
             return false;
         tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
     }
-    if (small(a, env) && !steered_by_data(a) && a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 0)
+    if (small(a, env) && !steered_by_data(a) && a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, NULL) == 0)
         a->one_case = 1;
     return a->one_case > 0;
 }

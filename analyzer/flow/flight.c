@@ -781,12 +781,15 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
     int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
     if (at)
         c.loc = tp_body_loc(a, NULL, at);
+    tp_trapped trap = {.arena = a->arena};
     bool shown = d.verdict == TP_PROVEN;
     if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))
         d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
-    else if (d.verdict == TP_UNKNOWN && flow_find_trap(a, env))
+    else if (d.verdict == TP_UNKNOWN && flow_find_trap(a, env, &trap))
         d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
     tp_finding *found = tp_claim_record(a, &c, d, NULL);
     if (shown)
         found->rests_on = basis;
+    if (found->verdict == TP_VIOLATED && trap.message.n)
+        flow_say_trap(a->rule, &trap, found);
 }

@@ -150,7 +150,9 @@ void flow_note_leave(flow *f, tp_scope scope);
 void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
- * the tables. env has room for every symbol. False: none was found. */
-bool flow_find_trap(tp_analysis *a, int64_t *env);
+ * the tables. env has room for every symbol; out is what the machine says. False: none was found. */
+bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out);
+/* f, a violation, in the machine's words, with place and step of the trap: the proof stopped somewhere else. */
+void flow_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f);
 
 #endif

@@ -165,6 +165,17 @@ static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
     }
 }
 
+/* The fastest axis of several steps, where it is parallel: what a step leaves in scratch the next one does not find. */
+static const tp_axis *forgetful_axis(const tp_analysis *a)
+{
+    for (uint32_t x = a->k->naxes; x-- > 0;) {
+        int64_t steps;
+        if (!tp_expr_is_const(a->p, a->k->axes[x].steps, &steps) || steps != 1)
+            return a->k->axes[x].parallel ? &a->k->axes[x] : NULL;
+    }
+    return NULL;
+}
+
 static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE) {
@@ -187,7 +198,14 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
         f->help = TP_S("a mutable table holds its contents from the first step on, as long as no parallel coordinate "
                        "changes: drop \"parallel\"");
     } else {
-        f->help = tp_str_c(a->rule->trap_help);
+        const tp_axis *x = l->birth == TP_BIRTH_SCRATCH ? forgetful_axis(a) : NULL;
+        f->help = x ? tp_message(a,
+                                 "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
+                                 "`%.*s` \"arbitrary\", or initialise it in each step",
+                                 TP_FMT(x->name), TP_FMT(x->name))
+                    : tp_str_c(a->rule->trap_help);
+        if (x)
+            tp_propose_semantics(a, f, (uint32_t)(x - a->k->axes), "arbitrary");
         propose_init(a, f, l);
     }
 }

@@ -3,12 +3,12 @@
 #include "spec/table.h"
 
 /* At these sizes the machine traps with the running rule, for one of a few contents of the tables, bound then. */
-static bool traps(tp_analysis *a, int64_t *env)
+static bool traps(tp_analysis *a, int64_t *env, tp_trapped *out)
 {
     enum { CONTENTS = 4 };
     for (uint64_t seed = 0; seed < (a->k->ntables ? CONTENTS : 1); seed++)
         if ((!a->k->ntables || tp_tables_find(a->arena, a->k, env, NULL, 0, seed, NULL)) &&
-            a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code) == 1)
+            a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, out) == 1)
             return true;
     return false;
 }
@@ -18,6 +18,7 @@ enum { MOST_TRIED = 400, MOST_RUNS = 16, WIDE = 5 };
 typedef struct search {
     tp_analysis *a;
     int64_t *env;
+    tp_trapped *out;
     uint32_t tried, runs;
 } search;
 
@@ -40,18 +41,29 @@ static bool some_trap(search *s, uint32_t i, uint32_t left)
 {
     if (i == s->a->nsizes)
         return !left && s->tried++ < MOST_TRIED && tp_domain_has(s->a, s->env) && s->runs++ < MOST_RUNS &&
-               traps(s->a, s->env);
+               traps(s->a, s->env, s->out);
     bool found = false;
     for (uint32_t at = 0; !found && at <= left && at < WIDE && s->tried < MOST_TRIED && s->runs < MOST_RUNS; at++)
         found = set_size(s, &s->a->vars[i], at) && some_trap(s, i + 1, left - at);
     return found;
 }
 
-bool flow_find_trap(tp_analysis *a, int64_t *env)
+bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out)
 {
-    search s = {.a = a, .env = env};
+    search s = {.a = a, .env = env, .out = out};
     bool found = false;
     for (uint32_t above = 0; a->o->replay && !found && above < WIDE + a->nsizes; above++)
         found = some_trap(&s, 0, above);
     return found;
+}
+
+void flow_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
+{
+    f->message = trap->message;
+    if (trap->loc.end > trap->loc.start)
+        f->loc = trap->loc;
+    f->witness->step.len = 0;
+    for (uint32_t i = 0; i < trap->step.len; i++)
+        tp_push(trap->arena, f->witness->step, trap->step.at[i]);
+    f->help = tp_str_c(rule->trap_help);
 }

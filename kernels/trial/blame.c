@@ -166,7 +166,7 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
     for (uint32_t d = o->rank; d-- > 0; element /= (size_t)dims[d])
         at[d] = (int64_t)(element % (size_t)dims[d]);
     tp_str name = tp_element_at(a, o, at);
-    for (uint32_t i = 0; i < k->ninputs; i++) {
+    for (uint32_t i = 0; i < k->ninputs; i++) { /* one that takes part in one of the two alone says most */
         span p = {.operand = &k->operands[i]};
         tp_part all = {.input = i}, first, last;
         if (!tp_is_float(p.operand->dtype) || !tp_operand_dims(k, p.operand, env, p.dims, &why))
@@ -180,18 +180,18 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
             narrow(&s, &last, d, true);
         }
         change c = draw(&s, &first);
-        if (!c.difference)
+        if (!c.difference || (out->evidence.n && c.kernel && c.reference))
             continue;
         memcpy(p.first, first.lo, sizeof p.first);
         memcpy(p.last, last.lo, sizeof p.last);
         describe(&s, name, &p, &c, out);
         out->step = tp_step_of(a, k, env, p.operand, p.first, o, at, false);
         name_statement(&s, i, out);
-        if (c.kernel && c.reference) /* it is what happens to it that differs */
-            out->loc = (tp_loc){0};
-        return;
+        if (!c.kernel || !c.reference)
+            return;
+        out->loc = (tp_loc){0}; /* it is what happens to it that differs */
     }
-    if (minus(s.kernel, s.reference)) {
+    if (!out->evidence.n && minus(s.kernel, s.reference)) {
         out->evidence = tp_printf(a, "%.*s differs by a term that depends on no input", TP_FMT(name));
         out->hint = TP_S("a constant, or a value that is never added");
     }

@@ -166,8 +166,10 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     """The findings of the report of one spec."""
     out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
-        text = {k: f.get(k) or "" for k in ("subject", "message", "reason", "help")}
-        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"), note=f.get("note") or "",
+        text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
+        if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
+            text["note"] += f"; its index map is at {places.shown(at)}"
+        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"),
                            python=places.of_finding(spec, f, lines),
                            grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))
     return out
@@ -302,7 +304,8 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
 def _written(spec: dict[str, Any]) -> str:
     """Where the body stores into outputs, as more lines."""
     names = {o["name"] for o in spec["outputs"] if not o.get("discard")}
-    stores = [n for n, line in enumerate(spec["kernel"]) if line.strip().removeprefix("store(").partition("[")[0] in names]
+    stores = [n for n, line in enumerate(spec["kernel"]) if line.strip().removeprefix("store(").partition("[")[0] in names
+              or (line.strip().startswith(("copy(", "copy_start(")) and any(f", {name}[" in line for name in names))]
     shown = dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores)
     return "".join(f"\n  written at {place}" for place in shown)
 

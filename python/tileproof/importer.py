@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any, Iterator
 
-from . import capture, contracts, engine, fields, known
+from . import capture, contracts, engine, fields, known, pipelines, rewriting
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .body.values import add_text
@@ -63,7 +63,9 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     with contextlib.suppress(Unsupported):  # then the kernel as it is says why
         flat = unnested(eqn)
         if flat is not None:
-            return _Import(flat, operands, used).spec()
+            spec = _Import(flat, operands, used).spec()
+            spec["x-python"]["grid"] = next((jx.where(e) for e in rewriting.every_equation(eqn.params["jaxpr"]) if pipelines.is_pipeline(e)), None)
+            return spec
     return _Import(eqn, operands, used).spec()
 
 

@@ -25,7 +25,8 @@ def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
     if len(parts) > 3 and parts[3] == "index_map":
         return python.get("index_maps", {}).get(spec[parts[1]][int(parts[2])]["name"]) or python.get("call")
     if len(parts) > 1 and parts[1] == "grid" and python.get("call"):
-        return keyword(python["call"], "grid") or python["call"]
+        made_by = python.get("grid") or python["call"]  # a pipeline, or the call
+        return keyword(made_by, "grid") or made_by
     return python.get("call")
 
 
@@ -56,11 +57,54 @@ def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
 
 
 def named(spec: dict[str, Any], said: str) -> str:
-    """What the program says of a kernel, with lines of Python for the lines of the kernel that it names."""
+    """What the program says of a kernel, with lines of Python for the lines of the kernel that it names or quotes,
+    and with names of Python for the values; a value without one is told by its line."""
     def place(m: re.Match[str]) -> str:
         return of_pointer(spec, f"/kernel/{int(m[1]) - 1}") or m[0]
 
-    return re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
+    def whole(m: re.Match[str]) -> str:
+        at = next((n for n, line in enumerate(spec["kernel"]) if line.strip() == m[1]), None)
+        return m[0] if at is None else shown(of_pointer(spec, f"/kernel/{at}")) or m[0]
+
+    said = re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
+    said = re.sub(r"`([^`\n]*)`", whole, said)
+    if not re.search(VALUE, said):
+        return said
+    values, nameless = _values(spec), dict[str, str]()
+
+    def value(m: re.Match[str]) -> str:
+        called, made_at = values.get(m[0], (m[0], ""))
+        if called == m[0] and made_at:
+            nameless[m[0]] = made_at
+        return called
+
+    said = re.sub(r"`[^`\n]*`", lambda m: re.sub(VALUE, value, m[0]), said)
+    return said + "".join(f"; `{v}` is made at {shown(made_at)}" for v, made_at in nameless.items())
+
+
+VALUE = r"\bv\d+\b"  # what the importer calls values
+
+
+def _values(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Of each value of the body, what it is called, and its line in Python: the variable that has it there, where one
+    alone has that name; else what is read, where it is just read; else its own name."""
+    python, made = spec.get("x-python", {}).get("statements", []), dict[str, tuple[str | None, str, str]]()
+    for (n, line), at in zip(enumerate(spec.get("kernel", [])), python, strict=False):
+        if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
+            # of several values of one statement the variable has the last
+            later = any(python[m] == at and re.match(rf"\s*{VALUE} = ", other) for m, other in enumerate(spec["kernel"]) if n < m < len(python))
+            made[assigned[1]] = None if later else _variable(at), assigned[2], at
+    names, axes = [name for name, *_ in made.values()], {a["axis"] for a in spec.get("grid", [])}
+    return {v: (name if name and names.count(name) == 1 and name not in axes else text if re.fullmatch(r"\w+\[[^v]*\]", text) else v, at)
+            for v, (name, text, at) in made.items()}
+
+
+def _variable(place: str) -> str | None:
+    """The variable that the Python statement there assigns, where it is one."""
+    file, _, line = place.rpartition(":")
+    found = _statements("".join(linecache.getlines(file))).get(int(line)) if line.isdigit() else None
+    targets = found.targets if isinstance(found, ast.Assign) else [found.target] if isinstance(found, ast.AnnAssign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
 
 
 def shown(place: str | None) -> str:

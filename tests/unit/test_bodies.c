@@ -66,9 +66,10 @@ static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uin
     return st;
 }
 
-static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
 {
     (void)ctx;
+    (void)out;
     int answer = -1;
     uint64_t inputs = k->sizes[0].kind == TP_SIZE_FIXED ? 1 : 4; /* one case: one run must do */
     for (uint64_t seed = 0; seed < inputs && answer != 1; seed++) {

@@ -201,9 +201,10 @@ static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_
         a, &(tp_run_request){.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = 1}, trap, NULL);
 }
 
-static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
 {
     (void)ctx;
+    (void)out;
     tp_arena *a = tp_arena_new(0);
     tp_trap trap;
     tp_status st = run_at(a, k, env, &trap);

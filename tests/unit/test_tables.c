@@ -98,9 +98,10 @@ static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uin
     return tp_machine_run(a, &r, trap, NULL);
 }
 
-static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule)
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
 {
     (void)ctx;
+    (void)out;
     tp_arena *a = tp_arena_new(0);
     tp_trap trap;
     tp_status st = run_at(a, k, env, 0, &trap);

@@ -1,0 +1,153 @@
+"""What is told of a defect: names and lines of Python, and what to write."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import kernels
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+
+F32 = jnp.float32
+X, Y = kernels.array(64, 256), kernels.array(64, 256, seed=1)
+
+
+def line_of(text):
+    """The line of this file that has the text, but for the one that asks."""
+    return next(n for n, line in enumerate(open(__file__), 1) if text in line and "line_of(" not in line)
+
+
+def found(report, rule):
+    return next(f for f in report.of("violated") if f.rule == rule)
+
+
+def total_of_exponents(x):
+    def body(x_ref, o_ref, m_ref, l_ref):
+        @pl.when(pl.program_id(1) == 0)
+        def _():
+            m_ref[...] = jnp.full_like(m_ref, -1e30)
+            l_ref[...] = jnp.zeros_like(l_ref)
+            o_ref[...] = jnp.zeros_like(o_ref)
+
+        m_prev = m_ref[...]
+        m_next = jnp.maximum(m_prev, jnp.max(x_ref[...], axis=1, keepdims=True))
+        p = jnp.exp(x_ref[...] - m_next)
+        o_ref[...] = jnp.exp(m_prev - m_next) * o_ref[...] + jnp.sum(p * x_ref[...], axis=1, keepdims=True)
+        l_ref[...] = l_ref[...] + jnp.sum(p, axis=1, keepdims=True)  # not scaled
+        m_ref[...] = m_next
+
+        @pl.when(pl.program_id(1) == pl.num_programs(1) - 1)
+        def _():
+            o_ref[...] = o_ref[...] / l_ref[...]
+
+    column = pltpu.VMEM((8, 1), F32)
+    return pl.pallas_call(body, grid=(8, 2), in_specs=[pl.BlockSpec((8, 128), lambda i, k: (i, k))], out_specs=pl.BlockSpec((8, 1), lambda i, k: (i, 0)),
+                          out_shape=jax.ShapeDtypeStruct((64, 1), F32), scratch_shapes=[column, column])(x)
+
+
+def test_a_sum_that_is_not_rescaled():
+    report = tileproof.verify(total_of_exponents, lambda x: jnp.sum(jax.nn.softmax(x, 1) * x, 1, keepdims=True), X)
+    f = found(report, "TP701")
+    assert f.python.endswith(f":{line_of('# not scaled')}") and "exp(m_prev - m_next)" in f.help, report
+    assert not re.search(r"\bv\d", f.help + f.note), f
+
+
+def running_sums(x, semantics="arbitrary"):
+    def body(x_ref, o_ref, carry_ref):
+        @pl.when(pl.program_id(1) == 0)
+        def _():
+            carry_ref[...] = jnp.zeros_like(carry_ref)
+        o_ref[...] = x_ref[...] + carry_ref[...]
+        carry_ref[...] += x_ref[...]
+
+    rows = pl.BlockSpec((8, 128), lambda i, k: (i, k))
+    return pl.pallas_call(body, grid=(8, 2), in_specs=[rows], out_specs=rows, out_shape=jax.ShapeDtypeStruct(x.shape, F32), scratch_shapes=[pltpu.VMEM((8, 128), F32)],
+                          compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", semantics)))(x)
+
+
+def test_scratch_that_a_parallel_axis_forgets():
+    def naive(x):
+        return jnp.concatenate([x[:, :128], x[:, :128] + x[:, 128:]], 1)
+
+    assert tileproof.verify(running_sums, naive, X).ok
+    report = tileproof.verify(lambda x: running_sums(x, "parallel"), naive, X)
+    assert 'declare `j` "arbitrary"' in found(report, "TP404").help, report
+
+
+def copied(x, waits=True):
+    def body(x_ref, o_ref, buf, sem):
+        copy = pltpu.make_async_copy(x_ref, buf, sem)
+        copy.start()  # in flight
+        if waits:
+            copy.wait()
+        o_ref[...] = buf[...] * 2  # too early
+        if not waits:
+            copy.wait()
+
+    return pl.pallas_call(body, in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_shape=jax.ShapeDtypeStruct(x.shape, F32),
+                          scratch_shapes=[pltpu.VMEM(x.shape, F32), pltpu.SemaphoreType.DMA])(x)
+
+
+def test_a_buffer_that_is_read_in_flight():
+    assert tileproof.check(copied, X).ok
+    f = found(tileproof.check(lambda x: copied(x, False), X), "TP504")
+    assert "`buf` is read while the copy" in f.message and f"test_told.py:{line_of('# in flight')} started" in f.message, f
+    assert f.python.endswith(f":{line_of('# too early')}") and "wait for the copy first" in f.help, f
+
+
+def test_an_index_map_that_two_operands_share():
+    """No single change mends both; what depends on a wrong block says more than what is weighted by it."""
+    def naive(x, y, z):
+        return x * y - z
+
+    def calls(at):
+        def call(x, y, z):
+            def body(x_ref, y_ref, z_ref, o_ref):
+                o_ref[...] = x_ref[...] * y_ref[...] - z_ref[...]
+
+            tables, rows = pl.BlockSpec((8, 256), at), pl.BlockSpec((8, 256), lambda i: (i, 0))
+            return pl.pallas_call(body, grid=8, in_specs=[rows, tables, tables], out_specs=rows, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x, y, z)
+        return call
+
+    Z = kernels.array(64, 256, seed=2)
+    assert tileproof.verify(calls(lambda i: (i, 0)), naive, X, Y, Z).ok
+    f = found(tileproof.verify(calls(lambda i: (0, 0)), naive, X, Y, Z), "TP701")  # the first block
+    assert "depends on y" in f.note and f"its index map is at {f.python.rpartition(':')[0]}:{line_of('# the first block')}" in f.note, f
+
+
+def piped(x, steps=8):
+    def outer(x_ref, o_ref):
+        def inner(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+        rows = pl.BlockSpec((8, 256), lambda i: (i, 0))
+        pltpu.emit_pipeline(inner, grid=(steps,), in_specs=[rows], out_specs=[rows])(x_ref, o_ref)  # the steps
+
+    whole = pl.BlockSpec(memory_space=pl.ANY)
+    return pl.pallas_call(outer, in_specs=[whole], out_specs=whole, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
+
+
+def test_the_grid_of_a_pipeline_is_where_it_is_made():
+    assert tileproof.check(piped, X).ok
+    f = found(tileproof.check(lambda x: piped(x, 7), X), "TP401")
+    assert f.grid.endswith(f":{line_of('# the steps')}"), f
+
+
+@pytest.mark.parametrize("by_copy", [False, True])
+def test_a_difference_names_what_writes_the_output(by_copy):
+    """Also where the reference is not read, as for a table among its arguments."""
+    def call(at, x):
+        def body(at_ref, x_ref, o_ref, sem):
+            if by_copy:
+                pltpu.async_copy(x_ref.at[pl.ds(0, 8)], o_ref, sem).wait()  # by copy
+            else:
+                o_ref[...] = x_ref[:8]  # by store
+
+        spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(1,), in_specs=[pl.BlockSpec(memory_space=pl.ANY if by_copy else pltpu.VMEM)],
+                                            out_specs=pl.BlockSpec((8, 256), lambda i, at: (0, 0)), scratch_shapes=[pltpu.SemaphoreType.DMA])
+        return pl.pallas_call(body, grid_spec=spec, out_shape=jax.ShapeDtypeStruct((8, 256), F32))(at, x)
+
+    report = tileproof.verify(call, lambda at, x: jax.lax.dynamic_slice(x, (at[0], 0), (8, 256)), jnp.array([8]), X)
+    assert not report.ok and f"test_told.py:{line_of('# by copy' if by_copy else '# by store')}" in str(report), report
