@@ -3,6 +3,7 @@
 
 #include "base/strided.h"
 #include "reference/internal.h"
+#include "spec/syntax.h"
 
 enum { MAX_TURNS = 100000000 };
 
@@ -180,6 +181,14 @@ static double part_element(evaluator *e, const tp_inst *i, int64_t *at)
     return e->values[i->args[part]].at[tp_ravel(&e->values[i->args[part]], at)];
 }
 
+static _Noreturn void take_outside(evaluator *e, const tp_inst *i, int64_t at, int64_t extent)
+{
+    tp_buf text = {.arena = e->arena};
+    tp_print_node(&text, i->node);
+    tp_give_up(e, tp_printf(e->arena, "the reference takes element %lld of a dimension which has %lld, in `%.*s`",
+                            (long long)at, (long long)extent, TP_FMT(tp_buf_view(&text))));
+}
+
 static void take(evaluator *e, const tp_inst *i)
 {
     const array *x = &e->values[i->args[0]], *index = &e->values[i->args[1]];
@@ -191,7 +200,7 @@ static void take(evaluator *e, const tp_inst *i)
             from[d] = d < axis ? at[d] : at[d + (d > axis ? shift : 0)];
         from[axis] = (int64_t)index->at[tp_ravel(index, at + axis)];
         if (from[axis] < 0 || from[axis] >= x->dims[axis])
-            tp_give_up(e, TP_S("the reference takes an element that does not exist"));
+            take_outside(e, i, from[axis], x->dims[axis]);
         out->at[n] = x->at[tp_ravel(x, from)];
     }
 }

@@ -21,6 +21,12 @@ typedef struct tp_local {
 typedef TP_VEC(tp_local) tp_locals;
 typedef TP_VEC(tp_vid) tp_vids;
 
+/* A slice whose size the sizes do not tell: how many elements it has, of how many. */
+typedef struct tp_ragged {
+    tp_vid length;
+    tp_expr extent;
+} tp_ragged;
+
 typedef struct tp_lower tp_lower;
 struct tp_lower {
     tp_ctx *c;
@@ -29,8 +35,12 @@ struct tp_lower {
     tp_vids (*expand)(tp_lower *l, const tp_syntax *function, const tp_node *call); /* lower_expand() */
     const tp_kernel *k;
     tp_program *p;
-    tp_region *region;            /* where instructions go */
-    TP_VEC(const tp_inst *) made; /* bodies: by value, what computes it; shorter than the values */
+    tp_region *region;                   /* where instructions go */
+    TP_VEC(const tp_inst *) made;        /* by value, what computes it; shorter than the values */
+    TP_VEC(struct tp_lengths *) lengths; /* references, by value: lower_ragged.c */
+    TP_VEC(tp_ragged) slices;            /* so far */
+    tp_vid unsettled;                    /* + 1: the value whose lengths nobody said */
+    const tp_node *unsettled_at;
     const tp_syntax *syntax;
     tp_locals locals;
     tp_map newest; /* by name: index + 1 in locals */
@@ -115,6 +125,8 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
 /* Extents of what stands at x: a ref, an array of a reference or a value. */
 const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank);
+/* References: the length of x along d, where it is a slice whose size the sizes do not tell; else -1. */
+tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d);
 
 /* lower_args.c */
 /* The value of an expression, by l->expr. */
@@ -204,6 +216,32 @@ tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t
 tp_vid lower_dot_call(tp_lower *l, const tp_node *n);
 /* a @ b; in bodies of rank 2. */
 tp_vid lower_matmul(tp_lower *l, tp_vid a, tp_vid b, const tp_node *n);
+
+/* lower_ragged.c: in references, values of which along some dimension only the elements below a length are there */
+bool lower_is_ragged(const tp_lower *l, tp_vid v);
+/* The length of v along d, an int32 scalar; -1: all of it is there. */
+tp_vid lower_length(const tp_lower *l, tp_vid v, uint32_t d);
+void lower_length_set(tp_lower *l, tp_vid v, uint32_t d, tp_vid length);
+/* `out` has along d the length that `from` has along dims[d]; dims NULL: along d; below 0: all of it. */
+void lower_lengths(tp_lower *l, tp_vid out, tp_vid from, const int32_t *dims);
+/* All of v is there, or its lengths are set next. */
+void lower_settle(tp_lower *l, tp_vid v);
+bool lower_same_lengths(const tp_lower *l, tp_vid a, tp_vid b);
+/* Called by lower_emit(): what goes element by element keeps lengths, other values wait for theirs; `args` may change.
+ * TP004 where nobody said those of the last one. */
+void lower_keep_lengths(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, tp_vid *args, const tp_node *n);
+/* Where `to` stretches an extent of 1 of `from`, it is as long as what it meets. */
+void lower_any_length(tp_lower *l, tp_vid from, tp_vid to);
+/* Dimension d of *a and e of b, which meet, are of one length; the reference stops where they are not. */
+void lower_meet(tp_lower *l, tp_vid *a, uint32_t d, tp_vid b, uint32_t e, const tp_node *n);
+/* v with what does not count for this fold, where along d nothing is. */
+tp_vid lower_masked(tp_lower *l, tp_vid v, uint32_t d, tp_prim fold, const tp_node *n);
+/* The index of elements of v along d: outside where it is not below the length. */
+tp_vid lower_inside(tp_lower *l, tp_vid index, tp_vid v, uint32_t d, const tp_node *n);
+/* v[lo:hi] along d; `old` with v there; 0, 1, … below the count. */
+tp_vid lower_ragged_slice(tp_lower *l, tp_vid v, uint32_t d, tp_vid lo, tp_vid hi, const tp_node *n);
+tp_vid lower_ragged_store(tp_lower *l, tp_vid old, uint32_t d, tp_vid lo, tp_vid hi, tp_vid v, const tp_node *n);
+tp_vid lower_ragged_count(tp_lower *l, tp_vid count, const tp_node *n);
 
 /* lower_reference.c: functions of references alone, and methods; -1: n is none. */
 tp_vid lower_reference_call(tp_lower *l, const tp_node *n);

@@ -408,7 +408,17 @@ static tp_vid lower_extent(tp_lower *l, const tp_node *n)
     const tp_expr *dims = lower_shape_of(l, x, &rank);
     if (n->nkids != 2)
         lower_fail(l, n, NULL, "one index is expected");
-    return lower_weak_int(l, dims[lower_read_axis(l, n->kids[1], rank)]);
+    int64_t d = lower_read_axis(l, n->kids[1], rank);
+    tp_vid length = lower_length_of(l, x, (uint32_t)d);
+    return length >= 0 ? length : lower_weak_int(l, dims[d]);
+}
+
+tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d)
+{
+    if (!l->reference)
+        return -1;
+    tp_vid length = lower_length(l, lower_expr(l, x), d);
+    return length;
 }
 
 const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)

@@ -1,13 +1,22 @@
 /* Subscripts of values: parts that are read, and in references parts of variables that are written. */
 #include "spec/lower.h"
 
-typedef enum part_kind { PART_ALL, PART_INDEX, PART_SLICE, PART_FLIP, PART_ARRAY, PART_NEW } part_kind;
+typedef enum part_kind {
+    PART_ALL,
+    PART_INDEX,
+    PART_SLICE,
+    PART_FLIP,
+    PART_ARRAY,
+    PART_NEW,
+    PART_RAGGED /* a slice whose size the sizes do not tell */
+} part_kind;
 
 /* One subscript. A new dimension stands for none of the value. */
 typedef struct part {
     part_kind kind;
     const tp_node *node;
-    tp_vid start;   /* INDEX, SLICE: a scalar; ARRAY: the indices */
+    tp_vid start;   /* INDEX, SLICE, RAGGED: a scalar; ARRAY: the indices */
+    tp_vid stop;    /* RAGGED */
     tp_expr size;   /* of the result along it */
     int64_t stride; /* SLICE */
     uint32_t dim;   /* of the value */
@@ -111,7 +120,7 @@ static tp_expr bound(span *s, const tp_node *n, tp_expr extent)
     return is_negative(s->l, n, e) ? tp_op2(s->l->k->exprs, TP_E_ADD, extent, e) : e;
 }
 
-/* How many elements lie between the bounds: the sizes must tell it. */
+/* How many elements lie between the bounds; no id where the sizes do not tell it. */
 static tp_expr extent_of(tp_lower *l, const tp_node *n, tp_expr extent)
 {
     tp_exprs *p = l->k->exprs;
@@ -122,8 +131,7 @@ static tp_expr extent_of(tp_lower *l, const tp_node *n, tp_expr extent)
     int64_t v;
     for (uint32_t i = 0; i < s.symbols.len; i++)
         if (tp_expr_mentions(p, e, s.symbols.at[i]))
-            lower_fail(l, n, "loop over its elements, or take a slice of a fixed size and use where",
-                       "the size of this slice is not known from the sizes");
+            return (tp_expr){0};
     if (tp_exprs_overflowed(p))
         lower_fail(l, n, NULL, "this integer expression is too large");
     if (tp_expr_is_const(p, e, &v) && v < 0)
@@ -172,6 +180,17 @@ static part slice_part(tp_lower *l, const tp_node *n, tp_expr extent)
         lower_fail(l, step, "write x[::-1] for all of it backwards", "the step of a slice is at least 1");
     x.start = is_absent(lo) ? lower_weak_int(l, x.from) : scalar_index(l, lo, lower_expr(l, lo), extent, &x.from);
     x.size = extent_of(l, n, extent);
+    if (!x.size.id && (!l->reference || x.stride > 1))
+        lower_fail(l, n, "loop over its elements, or take a slice of a fixed size and use where",
+                   "the size of this slice is not known from the sizes");
+    if (!x.size.id) {
+        tp_expr to;
+        x.kind = PART_RAGGED;
+        x.size = extent;
+        x.stop = is_absent(n->kids[1]) ? lower_weak_int(l, extent)
+                                       : scalar_index(l, n->kids[1], lower_expr(l, n->kids[1]), extent, &to);
+        return x;
+    }
     x.inside = lies_inside(l, x.from, x.size, extent);
     if (x.stride > 1)
         x.size = tp_op2(p, TP_E_CDIV, x.size, tp_const(p, x.stride));
@@ -300,6 +319,72 @@ static tp_vid cut(tp_lower *l, tp_vid v, const place *at, const tp_node *n)
     inst->starts = from;
     inst->nints = rank;
     memcpy(inst->ints, stride, rank * sizeof *stride);
+    lower_lengths(l, out, v, NULL);
+    return out;
+}
+
+/* What the subscripts of a value of which not all is there may be: all along such a dimension, one element, or what is
+ * checked against the length. */
+static void check_lengths(tp_lower *l, tp_vid v, place *at)
+{
+    for (uint32_t i = 0; i < at->n; i++) {
+        part *q = &at->parts[i];
+        if (q->kind == PART_NEW || q->kind == PART_ALL || lower_length(l, v, q->dim) < 0)
+            continue;
+        if (q->kind == PART_SLICE || q->kind == PART_FLIP ||
+            (q->kind == PART_INDEX && q->from.id && is_negative(l, q->node, q->from)))
+            lower_fail(l, q->node, "name the bounds in one slice",
+                       "a part of a slice whose size is not known from the sizes");
+        if (q->kind == PART_INDEX) {
+            q->start = lower_inside(l, lower_coerce(l, q->start, TP_I32, q->node), v, q->dim, q->node);
+            q->from = (tp_expr){0};
+            at->fixed = false;
+        }
+    }
+}
+
+static tp_vid part_at(tp_lower *l, tp_vid v, place *at, const tp_node *n)
+{
+    check_lengths(l, v, at);
+    v = cut(l, v, at, n);
+    tp_expr dims[3 * TP_MAX_RANK];
+    int32_t from[3 * TP_MAX_RANK];
+    uint32_t rank = 0;
+    int32_t old = 0; /* dimension of v */
+    bool same = !at->arrays;
+    for (uint32_t i = 0; i < at->n; i++) {
+        const part *q = &at->parts[i];
+        if (q->kind == PART_FLIP) {
+            const tp_value *x = lower_value(l, v);
+            tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+            lower_emit(l, TP_P_FLIP, out, 1, &v, n)->integer = q->dim;
+            lower_lengths(l, out, v, NULL);
+            v = out;
+        } else if (q->kind == PART_RAGGED) {
+            v = lower_ragged_slice(l, v, q->dim, q->start, q->stop, q->node);
+        } else if (q->kind == PART_ARRAY) {
+            v = lower_take(l, v, q->start, q->dim, n);
+            const tp_value *index = lower_value(l, q->start);
+            for (uint32_t d = 0; d < index->rank; d++, old++) {
+                from[rank] = old;
+                dims[rank++] = index->dims[d];
+            }
+            continue;
+        }
+        same &= q->kind != PART_INDEX && q->kind != PART_NEW;
+        if (q->kind != PART_INDEX) {
+            from[rank] = q->kind == PART_NEW ? -1 : old;
+            dims[rank++] = q->size;
+        }
+        old += q->kind != PART_NEW;
+    }
+    if (rank > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
+    bool moved = !same && !(at->arrays && rank == lower_value(l, v)->rank);
+    if (!moved)
+        return v;
+    tp_vid out = lower_reshape(l, v, rank, dims, n);
+    lower_lengths(l, out, v, from);
     return out;
 }
 
@@ -316,60 +401,58 @@ tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n)
         lower_fail(l, n, "take along one dimension at a time", "several arrays index one value");
     if (at.arrays && at.indices)
         lower_fail(l, n, "index in two steps: x[i][index]", "an array and a scalar index one value");
-    v = cut(l, v, &at, n);
-    tp_expr dims[3 * TP_MAX_RANK];
-    uint32_t rank = 0;
-    bool same = !at.arrays;
-    for (uint32_t i = 0; i < at.n; i++) {
-        const part *q = &at.parts[i];
-        if (q->kind == PART_FLIP) {
-            const tp_value *x = lower_value(l, v);
-            tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
-            lower_emit(l, TP_P_FLIP, out, 1, &v, n)->integer = q->dim;
-            v = out;
-        } else if (q->kind == PART_ARRAY) {
-            v = lower_take(l, v, q->start, q->dim, n);
-            const tp_value *index = lower_value(l, q->start);
-            for (uint32_t d = 0; d < index->rank; d++)
-                dims[rank++] = index->dims[d];
-        }
-        same &= q->kind != PART_INDEX && q->kind != PART_NEW;
-        if (q->kind != PART_INDEX && q->kind != PART_ARRAY)
-            dims[rank++] = q->size;
-    }
-    if (rank > TP_MAX_RANK)
-        lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
-    bool moved = !same && !(at.arrays && rank == lower_value(l, v)->rank);
-    return moved ? lower_reshape(l, v, rank, dims, n) : v;
+    return part_at(l, v, &at, n);
 }
 
-tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value)
+static tp_vid with_at(tp_lower *l, tp_vid old, const place *at, const tp_node *n, tp_vid v, const tp_node *value)
 {
-    place at;
     const tp_value x = *lower_value(l, old);
     tp_expr kept[2 * TP_MAX_RANK], full[TP_MAX_RANK];
     uint32_t rank = 0;
     tp_vid args[2 + TP_MAX_RANK] = {old};
-    if (!x.rank)
-        lower_fail(l, n, NULL, "a scalar has no elements to assign");
-    read_place(l, n, &x, &at);
     for (uint32_t d = 0; d < x.rank; d++)
         args[2 + d] = lower_weak_int(l, tp_const(l->k->exprs, 0));
-    for (uint32_t i = 0; i < at.n; i++) {
-        const part *q = &at.parts[i];
-        if (q->kind == PART_ARRAY || q->kind == PART_FLIP || q->kind == PART_NEW || q->stride > 1)
-            lower_fail(l, q->node, "assign one element or slice at a time, in a loop",
-                       "this subscript cannot be assigned");
+    for (uint32_t i = 0; i < at->n; i++) {
+        const part *q = &at->parts[i];
         full[q->dim] = q->size;
         if (q->kind == PART_INDEX || q->kind == PART_SLICE)
             args[2 + q->dim] = q->start;
         if (q->kind != PART_INDEX)
             kept[rank++] = q->size;
     }
-    v = lower_coerce(l, lower_promote(l, v, x.dtype, value), x.dtype, value);
     v = lower_broadcast(l, v, rank, kept, value);
     args[1] = lower_reshape(l, v, x.rank, full, value);
     tp_vid out = lower_new_value(l, x.dtype, x.rank, x.dims);
     lower_emit(l, TP_P_DYNAMIC_UPDATE, out, 2 + x.rank, args, n);
     return out;
+}
+
+tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value)
+{
+    place at;
+    const tp_value x = *lower_value(l, old);
+    part *ragged = NULL;
+    uint32_t along = 0;
+    if (!x.rank)
+        lower_fail(l, n, NULL, "a scalar has no elements to assign");
+    read_place(l, n, &x, &at);
+    for (uint32_t i = 0, d = 0; i < at.n; i++) {
+        part *q = &at.parts[i];
+        if (q->kind == PART_ARRAY || q->kind == PART_FLIP || q->kind == PART_NEW || q->stride > 1 ||
+            (q->kind == PART_RAGGED && ragged))
+            lower_fail(l, q->node, "assign one element or slice at a time, in a loop",
+                       "this subscript cannot be assigned");
+        if (q->kind == PART_RAGGED) {
+            ragged = q;
+            along = d;
+        }
+        d += q->kind != PART_INDEX;
+    }
+    v = lower_coerce(l, lower_promote(l, v, x.dtype, value), x.dtype, value);
+    if (ragged) { /* all of that dimension, with the slice in it */
+        tp_vid lo = ragged->start, hi = ragged->stop;
+        ragged->kind = PART_ALL;
+        v = lower_ragged_store(l, part_at(l, old, &at, n), along, lo, hi, v, value);
+    }
+    return with_at(l, old, &at, n, v, value);
 }

@@ -104,8 +104,10 @@ static void lower_once(void *arg)
         if (l->k->tables[i].is_mutable)
             lower_given(l, i);
     lower_statements(l, &l->p->syntax, &l->p->statements);
-    if (l->reference)
+    if (l->reference) {
         take_outputs(l, t->loc);
+        lower_keep_lengths(l, TP_P_LITERAL, -1, 0, NULL, NULL); /* of the last value */
+    }
 }
 
 static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, tp_block text, tp_loc loc, bool reference)

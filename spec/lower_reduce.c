@@ -6,22 +6,26 @@
 tp_vid lower_fold(tp_lower *l, tp_prim prim, tp_vid v, const int64_t *axes, uint32_t naxes, bool keepdims,
                   const tp_node *n)
 {
-    const tp_value *x = lower_value(l, v);
     tp_expr dims[TP_MAX_RANK];
+    int32_t from[TP_MAX_RANK];
     uint32_t rank = 0;
     bool reduced[TP_MAX_RANK] = {false};
-    for (uint32_t i = 0; i < naxes; i++)
+    for (uint32_t i = 0; i < naxes; i++) {
         reduced[axes[i]] = true;
+        v = lower_masked(l, v, (uint32_t)axes[i], prim, n);
+    }
+    const tp_value *x = lower_value(l, v);
     for (uint32_t d = 0; d < x->rank; d++)
-        if (!reduced[d])
-            dims[rank++] = x->dims[d];
-        else if (keepdims)
-            dims[rank++] = tp_const(l->k->exprs, 1);
+        if (!reduced[d] || keepdims) {
+            from[rank] = reduced[d] ? -1 : (int32_t)d;
+            dims[rank++] = reduced[d] ? tp_const(l->k->exprs, 1) : x->dims[d];
+        }
     tp_dtype dtype = prim == TP_P_ARGMAX || prim == TP_P_ARGMIN ? TP_I32 : x->dtype;
     tp_vid out = lower_new_value(l, dtype, rank, dims);
     tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
     memcpy(inst->ints, axes, naxes * sizeof *axes);
     inst->nints = naxes;
+    lower_lengths(l, out, v, from);
     return out;
 }
 
@@ -68,11 +72,14 @@ tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n)
     if (tp_is_scale(x->dtype))
         lower_fail_scale(l, tp_prim_info(prim)->name, x->dtype, args[0]);
     int64_t axis = lower_read_axis(l, args[1], x->rank);
+    v = lower_masked(l, v, (uint32_t)axis, prim, n);
+    x = lower_value(l, v);
     tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
     tp_inst *inst = lower_emit(l, prim, out, 1, &v, n);
     inst->ints[0] = axis;
     inst->nints = 1;
     inst->reverse = lower_read_flag(l, args[2]);
+    lower_lengths(l, out, v, NULL);
     return out;
 }
 
@@ -85,6 +92,7 @@ tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t
     tp_expr dims[2 * TP_MAX_RANK];
     uint32_t rank = 0;
     bool used_a[TP_MAX_RANK] = {false}, used_b[TP_MAX_RANK] = {false};
+    tp_vid length[2 * TP_MAX_RANK + 1];
     for (uint32_t i = 0; i < ncontract + nbatch; i++) {
         int64_t p = pairs[2 * i], q = pairs[2 * i + 1];
         if (used_a[p] || used_b[q])
@@ -94,15 +102,27 @@ tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t
             lower_fail(l, n, lower_suggest_equal(l, x->dims[p], y->dims[q]),
                        "dot pairs dimension %lld of %.*s with dimension %lld of %.*s: not provably equal", (long long)p,
                        TP_FMT(lower_type_text(l, a)), (long long)q, TP_FMT(lower_type_text(l, b)));
+        lower_meet(l, &a, (uint32_t)p, b, (uint32_t)q, n);
+        if (i < ncontract) {
+            a = lower_masked(l, a, (uint32_t)p, TP_P_SUM, n);
+            b = lower_masked(l, b, (uint32_t)q, TP_P_SUM, n);
+        }
+        x = lower_value(l, a);
+        y = lower_value(l, b);
+        length[rank] = lower_length(l, a, (uint32_t)p);
         if (i >= ncontract)
             dims[rank++] = x->dims[p];
     }
     for (uint32_t d = 0; d < x->rank; d++)
-        if (!used_a[d])
+        if (!used_a[d]) {
+            length[rank] = lower_length(l, a, d);
             dims[rank++] = x->dims[d];
+        }
     for (uint32_t d = 0; d < y->rank; d++)
-        if (!used_b[d])
+        if (!used_b[d]) {
+            length[rank] = lower_length(l, b, d);
             dims[rank++] = y->dims[d];
+        }
     if (rank > TP_MAX_RANK)
         lower_fail(l, n, NULL, "the result of this dot has rank %u; at most %d", rank, TP_MAX_RANK);
     tp_vid out = lower_new_value(l, out_dtype, rank, dims);
@@ -111,6 +131,10 @@ tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t
     inst->nbatch = nbatch;
     inst->nints = 2 * (ncontract + nbatch);
     memcpy(inst->ints, pairs, inst->nints * sizeof *pairs);
+    lower_settle(l, out);
+    for (uint32_t d = 0; d < rank; d++)
+        if (length[d] >= 0)
+            lower_length_set(l, out, d, length[d]);
     return out;
 }
 

@@ -25,9 +25,14 @@ static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes
 {
     tp_expr count = tp_const(l->k->exprs, 1);
     for (uint32_t i = 0; i < naxes; i++)
-        count = tp_op2(l->k->exprs, TP_E_MUL, count, lower_value(l, x)->dims[axes[i]]);
-    tp_vid sum = lower_fold(l, TP_P_SUM, x, axes, naxes, keep, n);
-    return lower_binary(l, TP_P_DIV, sum, lower_weak_int(l, count), n);
+        if (lower_length(l, x, (uint32_t)axes[i]) < 0)
+            count = tp_op2(l->k->exprs, TP_E_MUL, count, lower_value(l, x)->dims[axes[i]]);
+    tp_vid mean =
+        lower_binary(l, TP_P_DIV, lower_fold(l, TP_P_SUM, x, axes, naxes, keep, n), lower_weak_int(l, count), n);
+    for (uint32_t i = 0; i < naxes; i++)
+        if (lower_length(l, x, (uint32_t)axes[i]) >= 0)
+            mean = lower_binary(l, TP_P_DIV, mean, lower_length(l, x, (uint32_t)axes[i]), n);
+    return mean;
 }
 
 /* mean, var, softmax, logsumexp */
@@ -91,14 +96,17 @@ static tp_vid arrange(tp_lower *l, const term *x, const char *order, const tp_no
     const tp_value *t = lower_value(l, x->v);
     tp_expr dims[2 * TP_MAX_RANK], all[2 * TP_MAX_RANK];
     int64_t perm[TP_MAX_RANK];
+    int32_t at[TP_MAX_RANK], from[2 * TP_MAX_RANK];
     uint32_t rank = 0, full = 0;
     bool moved = false;
     for (uint32_t i = 0; order[i]; i++) {
-        const char *at = strchr(x->letters, order[i]);
-        all[full++] = at ? t->dims[at - x->letters] : tp_const(l->k->exprs, 1);
-        if (!at)
+        const char *letter = strchr(x->letters, order[i]);
+        from[full] = letter ? (int32_t)(letter - x->letters) : -1;
+        all[full++] = letter ? t->dims[letter - x->letters] : tp_const(l->k->exprs, 1);
+        if (!letter)
             continue;
-        perm[rank] = at - x->letters;
+        at[rank] = (int32_t)(letter - x->letters);
+        perm[rank] = at[rank];
         dims[rank] = t->dims[perm[rank]];
         moved |= perm[rank] != (int64_t)rank;
         rank++;
@@ -111,8 +119,13 @@ static tp_vid arrange(tp_lower *l, const term *x, const char *order, const tp_no
         tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, v, 1, &x->v, n);
         memcpy(inst->ints, perm, rank * sizeof *perm);
         inst->nints = rank;
+        lower_lengths(l, v, x->v, at);
     }
-    return full == rank ? v : lower_reshape(l, v, full, all, n);
+    if (full == rank)
+        return v;
+    tp_vid wide = lower_reshape(l, v, full, all, n);
+    lower_lengths(l, wide, x->v, from);
+    return wide;
 }
 
 /* Sums over the letters that `kept` lacks. */
@@ -217,6 +230,15 @@ static tp_vid iota(tp_lower *l, uint32_t rank, const tp_expr *dims, uint32_t d, 
     return out;
 }
 
+/* An integer that the sizes do not tell. Expressions have no effects: it may be lowered once more. */
+static bool is_counted(tp_lower *l, const tp_node *n)
+{
+    if (n->kind == TP_N_SEQUENCE || n->kind == TP_N_KEYWORD)
+        return false;
+    const tp_value *x = lower_value(l, lower_expr(l, n));
+    return !x->rank && tp_is_int(x->dtype) && !tp_is_weak(x->dtype);
+}
+
 /* arange(n), arange(lo, hi) */
 static tp_vid call_arange(tp_lower *l, const tp_node *n)
 {
@@ -224,6 +246,13 @@ static tp_vid call_arange(tp_lower *l, const tp_node *n)
     const tp_node *args[2];
     tp_exprs *p = l->k->exprs;
     lower_bind_args(l, n, 0, PARAMS, 1, args);
+    if (is_counted(l, args[0]) || (args[1] && is_counted(l, args[1]))) {
+        tp_vid from = lower_expr(l, args[0]);
+        if (!args[1])
+            return lower_ragged_count(l, from, n);
+        tp_vid counted = lower_ragged_count(l, lower_binary(l, TP_P_SUB, lower_expr(l, args[1]), from, n), n);
+        return lower_binary(l, TP_P_ADD, counted, from, n);
+    }
     tp_expr lo = args[1] ? lower_static_int(l, args[0], "the start") : tp_const(p, 0),
             hi = lower_static_int(l, args[1] ? args[1] : args[0], "the end"),
             extent = tp_expr_normal(p, tp_op2(p, TP_E_SUB, hi, lo));
@@ -236,6 +265,26 @@ static tp_vid fill_shape(tp_lower *l, tp_dtype d, double value, uint32_t rank, c
     return lower_broadcast(l, lower_literal(l, lower_dtype(l, d), value, n), rank, dims, n);
 }
 
+/* A shape, of which extents may be lengths of slices: length[d], else -1. */
+static uint32_t read_extents(tp_lower *l, const tp_node *n, tp_expr *dims, tp_vid *length)
+{
+    bool list = n->kind == TP_N_SEQUENCE;
+    uint32_t rank = list ? n->nkids : 1;
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        length[d] = -1;
+    for (uint32_t d = 0; d < rank && rank <= TP_MAX_RANK; d++) {
+        const tp_node *extent = list ? n->kids[d] : n;
+        if (is_counted(l, extent)) {
+            tp_vid counted = lower_ragged_count(l, lower_expr(l, extent), extent);
+            length[d] = lower_length(l, counted, 0);
+            dims[d] = lower_value(l, counted)->dims[0];
+        } else {
+            dims[d] = lower_static_int(l, extent, "a dimension");
+        }
+    }
+    return rank <= TP_MAX_RANK ? rank : lower_read_dims(l, n, dims); /* which refuses it */
+}
+
 /* zeros(shape[, dtype]), ones(shape[, dtype]) */
 static tp_vid call_fill(tp_lower *l, const tp_node *n)
 {
@@ -243,8 +292,13 @@ static tp_vid call_fill(tp_lower *l, const tp_node *n)
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK];
     lower_bind_args(l, n, 0, PARAMS, 1, args);
-    uint32_t rank = lower_read_dims(l, args[0], dims);
-    return fill_shape(l, args[1] ? lower_dtype_name(l, args[1]) : TP_F32, n->text.p[0] == 'o', rank, dims, n);
+    tp_vid length[TP_MAX_RANK];
+    uint32_t rank = read_extents(l, args[0], dims, length);
+    tp_vid out = fill_shape(l, args[1] ? lower_dtype_name(l, args[1]) : TP_F32, n->text.p[0] == 'o', rank, dims, n);
+    for (uint32_t d = 0; d < rank; d++)
+        if (length[d] >= 0)
+            lower_length_set(l, out, d, length[d]);
+    return out;
 }
 
 /* zeros_like(x), ones_like(x), full_like(x, value) */
@@ -260,10 +314,12 @@ static tp_vid call_like(tp_lower *l, const tp_node *n)
         lower_fail(l, args[1], "use full_like", "`%.*s` takes one array", TP_FMT(n->text));
     if (tp_is_weak(x.dtype))
         lower_fail(l, args[0], NULL, "an array is expected, not %.*s", TP_FMT(lower_type_text(l, v)));
-    if (!full)
-        return fill_shape(l, x.dtype, n->text.p[0] == 'o', x.rank, x.dims, n);
-    tp_vid value = lower_coerce(l, lower_expr(l, args[1]), x.dtype, args[1]);
-    return lower_broadcast(l, value, x.rank, x.dims, args[1]);
+    tp_vid out =
+        full ? lower_broadcast(l, lower_coerce(l, lower_expr(l, args[1]), x.dtype, args[1]), x.rank, x.dims, args[1])
+             : fill_shape(l, x.dtype, n->text.p[0] == 'o', x.rank, x.dims, n);
+    if (lower_is_ragged(l, v))
+        lower_lengths(l, out, v, NULL);
+    return out;
 }
 
 /* tril(x, k), triu(x, k): what lies on and below, above diagonal k; 0 elsewhere. */
@@ -278,6 +334,8 @@ static tp_vid call_triangle(tp_lower *l, const tp_node *n)
     if (x.rank < 2)
         lower_fail(l, args[0], NULL, "`%.*s` takes arrays of rank 2 or more", TP_FMT(n->text));
     tp_vid row = iota(l, x.rank, x.dims, x.rank - 2, n), column = iota(l, x.rank, x.dims, x.rank - 1, n);
+    lower_lengths(l, row, v, NULL);
+    lower_lengths(l, column, v, NULL);
     tp_vid last = lower_binary(l, TP_P_ADD, row, lower_weak_int(l, k), n);
     tp_vid in = lower_binary(l, n->text.p[3] == 'l' ? TP_P_LE : TP_P_GE, column, last, n);
     if (x.dtype == TP_BOOL)
@@ -298,9 +356,13 @@ static tp_vid call_swapaxes(tp_lower *l, const tp_node *n)
         dims[d] = x.dims[d == (uint32_t)a ? b : d == (uint32_t)b ? a : (int64_t)d];
     tp_vid out = lower_new_value(l, x.dtype, x.rank, dims);
     tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
-    for (uint32_t d = 0; d < x.rank; d++)
+    int32_t from[TP_MAX_RANK];
+    for (uint32_t d = 0; d < x.rank; d++) {
         inst->ints[d] = d == (uint32_t)a ? b : d == (uint32_t)b ? a : (int64_t)d;
+        from[d] = (int32_t)inst->ints[d];
+    }
     inst->nints = x.rank;
+    lower_lengths(l, out, v, from);
     return out;
 }
 

@@ -92,16 +92,16 @@ static tp_vid call_expand_squeeze(tp_lower *l, tp_prim prim, const tp_node *n)
     if (!expand && !(tp_expr_is_const(l->k->exprs, x->dims[axis], &one) && one == 1))
         lower_fail(l, n, NULL, "only a dimension of extent 1 can be squeezed; this is %.*s",
                    TP_FMT(tp_expr_text(l->k->exprs, x->dims[axis])));
-    uint32_t rank = 0;
-    for (uint32_t d = 0; d < x->rank; d++) {
-        if (expand && d == (uint32_t)axis)
-            dims[rank++] = tp_const(l->k->exprs, 1);
-        if (expand || d != (uint32_t)axis)
-            dims[rank++] = x->dims[d];
+    uint32_t rank = x->rank + (expand ? 1 : 0) - (expand ? 0 : 1);
+    int32_t from[TP_MAX_RANK + 1];
+    for (uint32_t d = 0; d < rank; d++) {
+        bool new = expand &&d == (uint32_t)axis;
+        from[d] = new ? -1 : (int32_t)(d < (uint32_t)axis ? d : expand ? d - 1 : d + 1);
+        dims[d] = new ? tp_const(l->k->exprs, 1) : x->dims[from[d]];
     }
-    if (expand && axis == x->rank)
-        dims[rank++] = tp_const(l->k->exprs, 1);
-    return lower_reshape(l, v, rank, dims, n);
+    tp_vid out = lower_reshape(l, v, rank, dims, n);
+    lower_lengths(l, out, v, from);
+    return out;
 }
 
 static tp_vid call_transpose(tp_lower *l, tp_prim prim, const tp_node *n)
@@ -125,8 +125,13 @@ static tp_vid call_transpose(tp_lower *l, tp_prim prim, const tp_node *n)
         dims[d] = x->dims[perm[d]];
     tp_vid out = lower_new_value(l, x->dtype, x->rank, dims);
     tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
-    memcpy(inst->ints, perm, x->rank * sizeof *perm);
+    int32_t from[TP_MAX_RANK];
+    for (uint32_t d = 0; d < x->rank; d++) {
+        inst->ints[d] = perm[d];
+        from[d] = (int32_t)perm[d];
+    }
     inst->nints = x->rank;
+    lower_lengths(l, out, v, from);
     return out;
 }
 
@@ -253,6 +258,8 @@ static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
     }
     tp_vid out = lower_new_value(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, dims);
     lower_emit(l, prim, out, 1, &v, n)->starts = times;
+    if (axis >= 0 && lower_length(l, v, (uint32_t)axis) < 0)
+        lower_lengths(l, out, v, NULL);
     return out;
 }
 
@@ -280,19 +287,30 @@ static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
 /* The dimensions of the index stand where the axis was. */
 tp_vid lower_take(tp_lower *l, tp_vid v, tp_vid by, uint32_t axis, const tp_node *n)
 {
+    if (l->reference)
+        by = lower_inside(l, by, v, axis, n);
     const tp_value *x = lower_value(l, v), *index = lower_value(l, by);
     tp_expr dims[2 * TP_MAX_RANK];
+    tp_vid length[2 * TP_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t d = 0; d < x->rank; d++)
-        if (d != axis)
+        if (d != axis) {
+            length[rank] = lower_length(l, v, d);
             dims[rank++] = x->dims[d];
-        else
-            for (uint32_t i = 0; i < index->rank; i++)
+        } else {
+            for (uint32_t i = 0; i < index->rank; i++) {
+                length[rank] = lower_length(l, by, i);
                 dims[rank++] = index->dims[i];
+            }
+        }
     if (rank > TP_MAX_RANK)
         lower_fail(l, n, NULL, "the result has rank %u; at most %d", rank, TP_MAX_RANK);
     tp_vid out = lower_new_value(l, x->dtype, rank, dims);
     lower_emit(l, TP_P_TAKE, out, 2, (tp_vid[]){v, by}, n)->integer = axis;
+    lower_settle(l, out);
+    for (uint32_t d = 0; d < rank; d++)
+        if (length[d] >= 0)
+            lower_length_set(l, out, d, length[d]);
     return out;
 }
 

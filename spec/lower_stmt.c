@@ -79,6 +79,9 @@ tp_vid lower_copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n)
 
 static void assign_slot(tp_lower *l, tp_vid slot, tp_vid value)
 {
+    if (!lower_same_lengths(l, slot, value))
+        tp_raise(l->c, TP_RULE_SPEC_TYPE, tp_json_place(l->syntax->line), "use another name, or loop over its elements",
+                 "a name that outlives a block holds a slice whose size is not known from the sizes");
     tp_statement *s = lower_statement(l, TP_ASSIGN);
     s->var = slot;
     s->value = value;
@@ -104,6 +107,7 @@ static void define_local(tp_lower *l, const tp_node *target, const tp_node *valu
                    TP_FMT(target->text));
     if (slot) {
         tp_vid var = new_variable(l, lower_value(l, v)->dtype, lower_value(l, v)->rank, lower_value(l, v)->dims);
+        lower_lengths(l, var, v, NULL);
         assign_slot(l, var, v);
         v = var;
     } else {
@@ -142,6 +146,9 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
     if (operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) { /* of a reference */
         const tp_operand *o = &l->k->operands[operand];
         tp_dtype d = lower_dtype(l, o->dtype);
+        if (lower_is_ragged(l, v))
+            lower_fail(l, value, "assign it to a slice between the same bounds",
+                       "an output is assigned a slice whose size is not known from the sizes");
         v = lower_coerce(l, lower_promote(l, v, d, value), d, value);
         const tp_value *x = lower_value(l, v);
         if (x->rank && x->rank != o->rank)
@@ -208,8 +215,10 @@ static tp_vids lower_several(tp_lower *l, const tp_node *n)
     if (n->kind == TP_N_ATTRIBUTE && tp_str_is(n->text, "shape")) {
         uint32_t rank;
         const tp_expr *dims = lower_shape_of(l, n->kids[0], &rank);
-        for (uint32_t d = 0; d < rank; d++)
-            tp_push(l->c->arena, out, lower_weak_int(l, dims[d]));
+        for (uint32_t d = 0; d < rank; d++) {
+            tp_vid length = lower_length_of(l, n->kids[0], d);
+            tp_push(l->c->arena, out, length >= 0 ? length : lower_weak_int(l, dims[d]));
+        }
         return out;
     }
     if (n->kind != TP_N_SEQUENCE)
@@ -311,7 +320,8 @@ static void join_arms(tp_lower *l, tp_region *body, const tp_locals *then, tp_re
         if (!k)
             continue;
         const tp_value *x = lower_value(l, a.value), *y = lower_value(l, other->at[k - 1].value);
-        if (tp_is_weak(x->dtype) || x->dtype != y->dtype || !lower_same_shape(l, y, x->rank, x->dims))
+        if (tp_is_weak(x->dtype) || x->dtype != y->dtype || !lower_same_shape(l, y, x->rank, x->dims) ||
+            lower_is_ragged(l, a.value) || lower_is_ragged(l, other->at[k - 1].value))
             continue;
         tp_vid var = new_variable(l, x->dtype, x->rank, x->dims);
         l->region = body;

@@ -44,9 +44,11 @@ tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const
     for (uint32_t a = 0; a < nargs; a++)
         i->args[a] = args[a];
     i->node = n;
-    while (!l->reference && out >= 0 && l->made.len <= (uint32_t)out)
+    if (l->reference)
+        lower_keep_lengths(l, prim, out, nargs, i->args, n);
+    while (out >= 0 && l->made.len <= (uint32_t)out)
         tp_push(l->c->arena, l->made, NULL);
-    if (!l->reference && out >= 0)
+    if (out >= 0)
         l->made.at[out] = i;
     tp_statement s = {.kind = TP_COMPUTE, .syntax = l->syntax, .inst = i};
     tp_push(l->c->arena, *l->region, s);
@@ -217,9 +219,14 @@ tp_vid lower_of_rank(tp_lower *l, tp_vid v, uint32_t rank, const tp_node *n)
     uint32_t more = rank - x->rank;
     if (!l->reference || !x->rank || x->rank >= rank)
         return v;
-    for (uint32_t d = 0; d < rank; d++)
+    int32_t from[TP_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++) {
         dims[d] = d < more ? tp_const(l->k->exprs, 1) : x->dims[d - more];
-    return lower_reshape(l, v, rank, dims, n);
+        from[d] = d < more ? -1 : (int32_t)(d - more);
+    }
+    tp_vid out = lower_reshape(l, v, rank, dims, n);
+    lower_lengths(l, out, v, from);
+    return out;
 }
 
 tp_vid lower_broadcast(tp_lower *l, tp_vid v, uint32_t rank, const tp_expr *dims, const tp_node *n)
@@ -416,8 +423,11 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
             dims[i] = x->rank == y->rank && tp_expr_is_const(p, x->dims[i], &one) && one == 1 ? y->dims[i]
                       : x->rank >= y->rank                                                    ? x->dims[i]
                                                                                               : y->dims[i];
-        a = lower_broadcast(l, a, rank, dims, n);
-        b = lower_broadcast(l, b, rank, dims, n);
+        tp_vid wide[2] = {lower_broadcast(l, a, rank, dims, n), lower_broadcast(l, b, rank, dims, n)};
+        lower_any_length(l, a, wide[0]);
+        lower_any_length(l, b, wide[1]);
+        a = wide[0];
+        b = wide[1];
         shape = lower_value(l, a);
     }
     tp_vid out = lower_new_value(l, row->to_bool ? TP_BOOL : d, shape->rank, shape->dims);
@@ -438,6 +448,11 @@ tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
     if (lower_value(l, v[0])->dtype != TP_BOOL)
         lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s",
                    TP_FMT(lower_type_text(l, v[0])));
+    if (l->reference && tp_is_weak(dx) && tp_is_weak(dy)) {
+        dx = dy = dx == TP_WEAK_INT && dy == TP_WEAK_INT ? TP_I32 : TP_F64;
+        for (uint32_t i = 1; i < 3; i++)
+            v[i] = lower_cast(l, v[i], dx, args[i]);
+    }
     if (tp_is_weak(dx) && tp_is_weak(dy))
         lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "where of two literals has no dtype");
     if (l->reference && !tp_is_weak(dx) && !tp_is_weak(dy))
@@ -464,8 +479,11 @@ tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
                 dims[d] = part->dims[d];
     }
     for (int i = 0; i < 3; i++)
-        if (lower_value(l, v[i])->rank)
-            v[i] = lower_broadcast(l, v[i], rank, dims, args[i]);
+        if (lower_value(l, v[i])->rank) {
+            tp_vid wide = lower_broadcast(l, v[i], rank, dims, args[i]);
+            lower_any_length(l, v[i], wide);
+            v[i] = wide;
+        }
     tp_vid out = lower_new_value(l, lower_value(l, v[1])->dtype, rank, dims);
     lower_emit(l, TP_P_WHERE, out, 3, v, n);
     return out;

@@ -18,7 +18,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "references"
 
 
 def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    e = np.exp(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
     return e / e.sum(axis=axis, keepdims=True)
 
 
@@ -35,7 +35,7 @@ def iota(dtype, shape, dim):
 def names(spec, sizes):
     space = {n: getattr(np, n) for n in (
         "zeros ones zeros_like ones_like full_like where exp log sqrt abs maximum minimum einsum arange repeat argmax "
-        "dot tril triu inf floor concatenate stack tanh sin cos").split()}
+        "dot tril triu inf floor concatenate stack tanh sin cos full sum mean prod matmul cumsum argmin flip swapaxes").split()}
     space |= {"softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "range": range,
               "logistic": lambda x: 1 / (1 + np.exp(-x)), "float32": np.float64, "bfloat16": np.float64, "int32": np.int64}
     for name, size in spec.get("sizes", {}).items():
