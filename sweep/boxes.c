@@ -313,8 +313,10 @@ void sweep_boxes_work(sweep_worker *w)
     for (bool again = false; (x.b = next_box(w->run->queue, again)); again = true) {
         if (w->run->failed || tp_budget_interrupted())
             continue;
-        if (!sweep_piece(w, x.b->n == 1 ? &w->run->others : &w->run->box, check_box, &x))
-            w->run->failed = true;
+        tp_status st = sweep_piece(w, x.b->n == 1 ? &w->run->others : &w->run->box, check_box, &x);
+        for (uint32_t i = 0; i < x.b->n && st == TP_E_BUDGET; i++)
+            w->run->others_say[x.b->cells[i]] = sweep_undecided();
+        w->run->failed |= st != TP_OK && st != TP_E_BUDGET;
     }
 }
 

@@ -24,7 +24,8 @@ static void write_csv(const tp_sweep *s, FILE *out)
         csv_text(out, s->axes[i].name);
         fputc(',', out);
     }
-    fputs("verdict,rules,vmem_bytes,traffic_bytes,flops,model_us,bound,pareto,case\n", out);
+    fprintf(out, "verdict,rules,vmem_bytes,traffic_bytes,flops,model_us,bound,pareto,case%s\n",
+            s->measured ? ",measured_us" : "");
     for (uint32_t c = 0; c < s->ncells; c++) {
         const tp_sweep_cell *cell = &s->cells[c];
         for (uint32_t i = 0; i < s->naxes; i++) {
@@ -47,6 +48,10 @@ static void write_csv(const tp_sweep *s, FILE *out)
             fputs(",,,,,0,", out);
         }
         csv_text(out, cell->said.smallest);
+        if (s->measured)
+            fputc(',', out);
+        if (cell->here.tried && !cell->here.why)
+            fprintf(out, "%.6g", cell->here.seconds * 1e6);
         fputc('\n', out);
     }
 }
@@ -104,6 +109,12 @@ static void json_cell(tp_buf *b, const tp_sweep *s, uint32_t c)
                       cell->pareto ? "true" : "false");
     if (cell->cost.known && cell->cost.flops >= 0)
         tp_buf_printf(b, ", \"flops\": %lld", (long long)cell->cost.flops);
+    if (cell->here.tried && !cell->here.why)
+        tp_buf_printf(b, ", \"measured_seconds\": %.9g", cell->here.seconds);
+    if (cell->here.why) {
+        tp_buf_c(b, ", \"not_measured\": ");
+        tp_buf_json(b, tp_str_c(cell->here.why));
+    }
     tp_buf_c(b, "}");
 }
 

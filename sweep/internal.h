@@ -37,11 +37,14 @@ tp_sweep_opinion sweep_opinion_of(tp_arena *keep, const tp_spec_report *r);
 void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_settings *s);
 /* The same of the cell's own spec, on its target. */
 void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j);
-/* A piece of work, fn(ctx), in memory of its own (w->piece), with what `s` allows a spec. False: memory ran out. */
-bool sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx);
+/* A piece of work, fn(ctx), in memory of its own (w->piece), with what `s` allows a spec. TP_E_BUDGET: that was not
+ * enough; TP_E_MEMORY: the system has no more. */
+tp_status sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx);
 /* Codes of both, ascending, and the worse verdict; the first one's texts where it has some. */
 tp_sweep_opinion sweep_join(const tp_sweep_opinion *a, const tp_sweep_opinion *b);
 void sweep_add_rule(tp_sweep_opinion *o, const char *code);
+/* Unknown, for want of budget (TP905). */
+tp_sweep_opinion sweep_undecided(void);
 
 /* boxes.c: the cells that hardware allows for some target, a list for each dtype combination. */
 typedef struct sweep_queue sweep_queue;

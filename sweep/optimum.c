@@ -62,7 +62,7 @@ static void judge(void *arg)
 
 static void piece(sweep_worker *w, void (*fn)(void *), shape_call *x)
 {
-    if (!sweep_piece(w, w->run->o->lint, fn, x))
+    if (sweep_piece(w, w->run->o->lint, fn, x) != TP_OK)
         tp_leave(w->run->s->arena, TP_E_MEMORY);
 }
 

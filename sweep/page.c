@@ -173,18 +173,30 @@ static void write_best(const tp_page *p, const tp_sweep *s)
     tp_html_raw(p, ", a bound from below: vector units and latencies are left out.</p>\n<div class=\"heat\" "
                    "tabindex=\"0\" role=\"region\" aria-label=\"best shapes\"><table><thead><tr><th "
                    "scope=\"col\">shape</th><th scope=\"col\">VMEM</th><th scope=\"col\">traffic</th><th "
-                   "scope=\"col\">model time</th><th scope=\"col\">bound by</th></tr></thead><tbody>\n");
+                   "scope=\"col\">model time</th><th scope=\"col\">bound by</th>");
+    tp_html_raw(p, s->measured ? "<th scope=\"col\">this machine</th>" : "");
+    tp_html_raw(p, "</tr></thead><tbody>\n");
     for (uint32_t i = 0; i < n && i < BEST; i++) {
         const tp_sweep_cell *c = &s->cells[best[i]];
         fprintf(p->out, "<tr><th scope=\"row\">");
         tp_html_put(p, tp_sweep_cell_name(p->a, s, best[i]));
-        fprintf(p->out, "</th><td>%.*s</td><td>%.*s</td><td>%.*s</td><td>%s</td></tr>\n",
-                TP_FMT(tp_bytes_text(p->a, c->vmem)),
+        fprintf(p->out, "</th><td>%.*s</td><td>%.*s</td><td>%.*s</td><td>%s</td>", TP_FMT(tp_bytes_text(p->a, c->vmem)),
                 TP_FMT(c->cost.known ? tp_bytes_text(p->a, c->cost.bytes) : TP_S("not modelled")),
                 TP_FMT(c->cost.known ? tp_seconds_text(p->a, c->cost.seconds) : TP_S("not modelled")),
                 c->cost.known ? c->cost.bound : "");
+        if (s->measured) {
+            tp_html_raw(p, "<td>");
+            tp_html_put(p, !c->here.tried ? TP_S("")
+                           : c->here.why  ? tp_printf(p->a, "failed: %s", c->here.why)
+                                          : tp_seconds_text(p->a, c->here.seconds));
+            tp_html_raw(p, "</td>");
+        }
+        tp_html_raw(p, "</tr>\n");
     }
     tp_html_raw(p, "</tbody></table></div>\n");
+    tp_html_raw(p, s->measured ? "<p class=\"dim\">This machine: processor time of one thread. It says nothing of a "
+                                 "chip.</p>\n"
+                               : "");
 }
 
 static void write_groups(const tp_page *p, const tp_sweep *s)

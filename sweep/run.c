@@ -17,6 +17,13 @@ void sweep_add_rule(tp_sweep_opinion *o, const char *code)
     o->nrules++;
 }
 
+tp_sweep_opinion sweep_undecided(void)
+{
+    tp_sweep_opinion o = {.verdict = TP_CELL_UNKNOWN, .message = TP_S("its budget ended before a rule could be asked")};
+    sweep_add_rule(&o, TP_RULE_BUDGET_SPENT);
+    return o;
+}
+
 /* As an exit code counts it: what "allow" covers does not, nor does an entry that covers nothing. */
 static bool is_verdict(const tp_finding *f, tp_sweep_verdict *v)
 {
@@ -72,27 +79,29 @@ tp_sweep_opinion sweep_join(const tp_sweep_opinion *a, const tp_sweep_opinion *b
 /* ---- one text ---- */
 
 /* The memory of the last piece is used again, unless that was left in the middle. */
-bool sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx)
+tp_status sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx)
 {
     if (!w->piece) {
         tp_budget_begin(&w->budget, s->timeout, s->memory_mib);
         w->piece = tp_arena_new(0);
         if (!w->piece)
-            return false;
+            return TP_E_MEMORY;
         tp_arena_set_budget(w->piece, &w->budget);
     }
     w->budget.timeout = s->timeout;
     tp_budget_renew(&w->budget);
     if (w->run->o->unit)
         w->run->o->unit(w->run->o->ctx, w->index);
-    bool fine = tp_try(w->piece, fn, ctx) == TP_OK;
-    if (fine && !w->budget.cut) {
+    tp_status st = tp_try(w->piece, fn, ctx);
+    if (st == TP_E_MEMORY && tp_budget_over(&w->budget))
+        st = TP_E_BUDGET;
+    if (st == TP_OK && !w->budget.cut) {
         tp_arena_clear(w->piece);
     } else {
         tp_arena_free(w->piece);
         w->piece = NULL;
     }
-    return fine;
+    return st;
 }
 
 void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_settings *s)
@@ -139,7 +148,10 @@ static void *check_cells(void *arg)
     cell_call x = {.w = w};
     while (!w->run->failed && !tp_budget_interrupted() &&
            (x.cell = atomic_fetch_add(&w->run->next, 1)) < w->run->s->ncells) {
-        if (!sweep_piece(w, &w->run->hardware, check_cell, &x))
+        tp_status st = sweep_piece(w, &w->run->hardware, check_cell, &x);
+        if (st == TP_E_BUDGET)
+            w->run->s->cells[x.cell].said = sweep_undecided();
+        else if (st != TP_OK)
             w->run->failed = true;
     }
     return NULL;
@@ -254,11 +266,13 @@ tp_sweep_opinion tp_sweep_lint(tp_sweep *s, const tp_sweep_options *o, uint32_t 
     sweep_run run = {.s = s, .o = o};
     sweep_worker w = {.run = &run, .arena = s->arena, .solver = tp_solver_new(s->arena)};
     lint_call x = {.w = &w, .cell = cell};
-    bool fine = sweep_piece(&w, o->lint, lint_cell, &x);
+    tp_status st = sweep_piece(&w, o->lint, lint_cell, &x);
+    if (st == TP_E_BUDGET)
+        x.said = sweep_undecided();
     tp_arena_free(w.piece);
     tp_solver_free(w.solver);
     s->internal_error |= run.internal_error;
-    if (!fine)
+    if (st != TP_OK && st != TP_E_BUDGET)
         tp_leave(s->arena, TP_E_MEMORY);
     return x.said;
 }

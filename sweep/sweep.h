@@ -50,10 +50,18 @@ typedef struct tp_sweep_opinion {
     tp_str message, smallest;          /* of the first rule: its finding; a case that breaks it. May be empty */
 } tp_sweep_opinion;
 
+/* What the machine took. */
+typedef struct tp_sweep_measured {
+    bool tried;
+    double seconds;  /* of one processor: the fastest of a few runs */
+    const char *why; /* it was not measured; NULL: it was */
+} tp_sweep_measured;
+
 typedef struct tp_sweep_cell {
     tp_sweep_opinion said;
     int64_t vmem; /* bytes of declared buffers at the largest sizes; -1: no bound, or not computed */
     tp_sweep_cost cost;
+    tp_sweep_measured here;
     bool pareto; /* legal, and no other one is better */
 } tp_sweep_cell;
 
@@ -78,6 +86,7 @@ typedef struct tp_sweep {
     tp_sweep_cell *cells; /* the last axis varies fastest */
     uint32_t ncells;
     tp_sweep_groups groups;
+    uint32_t measured;     /* the first so many legal cells were executed */
     uint32_t boxes, alone; /* analyses of boxes, and of one cell */
     bool internal_error;
     tp_arena **kept; /* of the threads: texts of cells */
@@ -123,6 +132,10 @@ uint32_t tp_sweep_count(const tp_sweep *s, tp_sweep_verdict v);
 bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b);
 /* Marks the legal cells that no other one dominates; groups the others by rule, and asks lint once for each group. */
 void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o);
+
+/* measure.c: executes the first `most` legal cells at the sizes of the model, on generated inputs, one after the other,
+ * each within the budgets of lint. Leaves with TP_E_MEMORY. */
+void tp_sweep_measure(tp_sweep *s, const tp_sweep_options *o, uint32_t most);
 
 /* optimum.c: the claim that no legal shape is faster in the model than the first one, as text, with what is needed to
  * check it. `digest`: tp_spec_digest() of the spec. {NULL, 0} with one sentence in *why: it is not known to be so. */

@@ -47,10 +47,15 @@ static void write_row(tp_arena *a, const tp_sweep *s, uint32_t c, FILE *out)
     fputs(cell->pareto ? "  *" : "   ", out);
     for (uint32_t i = 0; i < s->naxes; i++)
         fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].values[tp_sweep_at(s, c, i)]));
-    fprintf(out, " %11.*s %11.*s %11.*s  %s\n", TP_FMT(tp_bytes_text(a, cell->vmem)),
+    fprintf(out, " %11.*s %11.*s %11.*s", TP_FMT(tp_bytes_text(a, cell->vmem)),
             TP_FMT(cell->cost.known ? tp_bytes_text(a, cell->cost.bytes) : TP_S("?")),
-            TP_FMT(cell->cost.known ? tp_seconds_text(a, cell->cost.seconds) : TP_S("?")),
-            cell->cost.known ? cell->cost.bound : "");
+            TP_FMT(cell->cost.known ? tp_seconds_text(a, cell->cost.seconds) : TP_S("?")));
+    if (s->measured)
+        fprintf(out, " %11.*s",
+                TP_FMT(!cell->here.tried ? TP_S("")
+                       : cell->here.why  ? TP_S("failed")
+                                         : tp_seconds_text(a, cell->here.seconds)));
+    fprintf(out, "  %s\n", cell->cost.known ? cell->cost.bound : "");
 }
 
 /* The best, and behind them what of the Pareto list is not among these. */
@@ -68,7 +73,8 @@ static void write_best(tp_arena *a, const tp_sweep *s, FILE *out)
     fputs("   ", out);
     for (uint32_t i = 0; i < s->naxes; i++)
         fprintf(out, " %*.*s", width_of(&s->axes[i]), TP_FMT(s->axes[i].name));
-    fprintf(out, " %11s %11s %11s  bound by\n", "VMEM", "traffic", "model time");
+    fprintf(out, " %11s %11s %11s", "VMEM", "traffic", "model time");
+    fprintf(out, s->measured ? " %11s  bound by\n" : "%s  bound by\n", s->measured ? "here" : "");
     for (uint32_t r = 0; r < n && shown < BEST; r++, shown++)
         write_row(a, s, best[r], out);
     for (uint32_t r = BEST, pareto = 0; r < n && pareto < BEST; r++)
@@ -83,6 +89,15 @@ static void write_best(tp_arena *a, const tp_sweep *s, FILE *out)
     for (uint32_t r = 0; r < n; r++)
         if (!s->cells[best[r]].cost.known) {
             wrap(out, 2, tp_printf(a, "? not modelled for some: %s", s->cells[best[r]].cost.why));
+            break;
+        }
+    if (s->measured)
+        wrap(out, 2, TP_S("here: this machine's processor time by one thread, which says nothing of a chip"));
+    for (uint32_t r = 0; r < s->measured; r++)
+        if (s->cells[best[r]].here.why) {
+            wrap(out, 2,
+                 tp_printf(a, "failed, e.g. %.*s: %s", TP_FMT(tp_sweep_cell_name(a, s, best[r])),
+                           s->cells[best[r]].here.why));
             break;
         }
 }

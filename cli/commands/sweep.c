@@ -20,6 +20,7 @@ typedef struct sweep_call {
     tp_watched *watched;
     tp_progress progress;
     const tp_str *path;
+    uint32_t measure; /* so many shapes */
 } sweep_call;
 
 static void unit(void *ctx, uint32_t thread)
@@ -41,6 +42,8 @@ static void go_through(sweep_call *x, uint32_t threads)
     tp_sweep_run(&x->s, &o);
     if (!tp_budget_interrupted())
         tp_sweep_rank(&x->s, &o);
+    if (!tp_budget_interrupted() && x->measure)
+        tp_sweep_measure(&x->s, &o, x->measure);
     tp_watchdog_stop(&guard);
     tp_progress_clear(&x->progress);
 }
@@ -148,15 +151,17 @@ static int run(tp_cli *c)
 {
     sweep_call *x = TP_NEW(c->arena, sweep_call);
     tp_strings paths = {0};
-    int64_t threads;
+    int64_t threads, measure;
     tp_str why;
     x->c = c;
     tp_check_defaults(&x->lint, false);
     if (!tp_use_target(c, &x->lint.target) || !tp_use_budget(c, &x->lint) ||
-        !tp_option_number(&c->jobs, "jobs", 0, 1024, 0, &threads) || !tp_expand_paths(c, &paths))
+        !tp_option_number(&c->jobs, "jobs", 0, 1024, 0, &threads) ||
+        !tp_option_number(&c->measure, "measure", 0, TP_SWEEP_MAX, 0, &measure) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
     if (paths.len != 1)
         return tp_usage_error("sweep takes one spec");
+    x->measure = (uint32_t)measure;
     tp_binding *sizes = TP_NEWN(c->arena, tp_binding, c->size.len + 1);
     if (!outputs_usable(c, paths.at[0]) || !tp_option_sizes(c, TP_SIZE_MAX, sizes))
         return TP_EXIT_USAGE;

@@ -35,7 +35,7 @@ _tileproof() {
         rules) words=" --markdown --help" ;;
         run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --trace --trace-text --show --at --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;
-        sweep) words=" --over --format --output --target --certificates --jobs --timeout --memory-limit --size --no-progress --config --show-settings --help" ;;
+        sweep) words=" --measure --over --format --output --target --certificates --jobs --timeout --memory-limit --size --no-progress --config --show-settings --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
         verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --watch --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;

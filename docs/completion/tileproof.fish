@@ -172,6 +172,7 @@ complete -c tileproof -n '__fish_seen_subcommand_from run' -l help -s h -d 'help
 complete -c tileproof -n __fish_use_subcommand -a schema -d 'JSON Schema of specs, or of .tileproof.json'
 complete -c tileproof -n '__fish_seen_subcommand_from schema' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a sweep -d 'every combination of listed sizes, constants, dtypes and targets: legal? which rule forbids it? what does it cost?'
+complete -c tileproof -n '__fish_seen_subcommand_from sweep' -l measure -r -d 'execute the N best shapes at the sizes of the model, and print this machine'\''s processor time'
 complete -c tileproof -n '__fish_seen_subcommand_from sweep' -l over -r -d 'what to go through: sizes (bm=64:512:64 or bm=64|128), constants, dtypes (T=float32|bfloat16) and target=v4|v5e, comma-separated; may be repeated'
 complete -c tileproof -n '__fish_seen_subcommand_from sweep' -l format -r -x -a ' concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full' -d 'how to print the shapes: table (default), csv, json, html; the legal ones alone, best first, as a search space: space (JSON), python'
 complete -c tileproof -n '__fish_seen_subcommand_from sweep' -l output -s o -r -d 'also write a report to a file; may be repeated'

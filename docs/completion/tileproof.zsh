@@ -258,6 +258,7 @@ _tileproof() {
         '*:file:_files' ;;
     sweep)
       _arguments \
+        '*--measure[execute the N best shapes at the sizes of the model, and print this machine'\''s processor time]:N:_files' \
         '*--over[what to go through\: sizes (bm=64\:512\:64 or bm=64|128), constants, dtypes (T=float32|bfloat16) and target=v4|v5e, comma-separated; may be repeated]:NAME=VALUES:_files' \
         '*--format[how to print the shapes\: table (default), csv, json, html; the legal ones alone, best first, as a search space\: space (JSON), python]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \

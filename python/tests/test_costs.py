@@ -52,8 +52,9 @@ def test_sweep_of_a_function():
 
 
 def test_sweep_of_a_spec():
-    found = tileproof.sweep(ROOT / "examples" / "matmul" / "matmul.tile.json", over={"bk": [128, 256]})
-    assert [s.verdict for s in found.shapes] == ["legal", "legal"] and found.best.at == {"bk": 128}
+    found = tileproof.sweep(ROOT / "examples" / "matmul" / "matmul.tile.json", over={"bk": [128, 256, 100]})
+    assert [s.verdict for s in found.shapes] == ["legal", "legal", "forbidden"] and found.best.at == {"bk": 128}
+    assert found.shapes[2].rules and found.shapes[2].seconds is None
 
 
 def test_what_cannot_be_imported_is_listed():

@@ -118,7 +118,7 @@ def _of_spec(spec: dict[str, Any] | str | os.PathLike[str], over: Mapping[str, S
     axes = ",".join(f"{name}={'|'.join(map(str, values))}" for name, values in over.items())
     path, text = binary.given(spec)
     done = binary.run("sweep", "--over", axes, "--format", "json", *(["--target", target] if target else []), path, text=text)
-    return [Shape(c["at"], c["verdict"], c["rules"], c.get("case") or "", c["vmem_bytes"], c["traffic_bytes"], c["model_seconds"], c["bound"])
+    return [Shape(c["at"], c["verdict"], c["rules"], c.get("case") or "", c["vmem_bytes"], c.get("traffic_bytes"), c.get("model_seconds"), c.get("bound"))
             for c in binary.parsed("sweep", done)["cells"]]
 
 

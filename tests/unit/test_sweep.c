@@ -330,6 +330,37 @@ static void a_forged_best_shape_is_refused(void **state)
     assert_int_equal(o.exit, 2);
 }
 
+/* The first shapes are executed, the others are not; what cannot be is said. */
+static void shapes_are_measured(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] = "examples/matmul/matmul.tile.json";
+    static const char *const LIMITS[] = {"1024", "1"};
+    for (int l = 0; l < 2; l++) {
+        outcome o = RUN(p->a, "sweep", SPEC, "--over", "bm=8:24:8,bn=128,bk=100|128", "--size", "M=64", "--size",
+                        "N=128", "--size", "K=256", "--measure", "2", "--format", "json", "--memory-limit", LIMITS[l]);
+        struct json_object *r = record_of(p->a, &o), *cells = member(r, "cells");
+        size_t measured = 0, failed = 0, legal = 0;
+        for (size_t i = 0; i < json_object_array_length(cells); i++) {
+            struct json_object *cell = json_object_array_get_idx(cells, i), *seconds = member(cell, "measured_seconds");
+            legal += strcmp(string_of(cell, "verdict"), "legal") == 0;
+            measured += seconds && json_object_get_double(seconds) > 0;
+            failed += member(cell, "not_measured") != NULL;
+        }
+        json_object_put(r);
+        if (l == 0)
+            assert_true(legal == 3 && measured == 2 && failed == 0);
+        else
+            assert_true(legal == 0 && measured == 0 && o.exit == 4); /* too little to ask a rule: unknown */
+    }
+    outcome o = RUN(p->a, "sweep", SPEC, "--over", "bm=8,bn=128,bk=128", "--size", "M=8", "--size", "N=128", "--size",
+                    "K=128", "--measure", "1", "--format", "csv");
+    assert_true(contains(o.out, "pareto,case,measured_us\n8,128,128,legal,"));
+    o = RUN(p->a, "sweep", SPEC, "--over", "bm=8,bn=128,bk=128", "--size", "M=8", "--size", "N=128", "--size", "K=128",
+            "--measure", "1");
+    assert_true(contains(o.out, "        here  bound by") && contains(o.out, "which says nothing of a"));
+}
+
 static void options_that_do_not_hold(void **state)
 {
     place *p = *state;
@@ -407,6 +438,7 @@ int main(void)
         IN_PLACE(pages_and_search_spaces),
         IN_PLACE(best_shape_is_that_of_brute_force),
         IN_PLACE(a_forged_best_shape_is_refused),
+        IN_PLACE(shapes_are_measured),
         IN_PLACE(options_that_do_not_hold),
         IN_PLACE(any_number_of_threads),
         IN_PLACE(a_table_has_80_columns),
