@@ -4,7 +4,7 @@ set -eu
 mkdir -p build/bench
 sleef=$(echo '#include <sleef.h>' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null && echo -lsleef)
 build() {
-    ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -Ibuild/gen -o "build/bench/$1" "bench/$1.c" build/release/internal.a -lz3 -ljson-c -lmd -lgmp $sleef -lm
+    ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -Ibuild/gen -o "build/bench/$1" "bench/$1.c" build/release/internal.a -lz3 -ljson-c -lmd -lgmp $sleef ${2:-} -lm
 }
 build lint
 gallery=$(ls examples/*/*.tile.json | grep -v /broken/)
@@ -15,6 +15,8 @@ build/bench/obligations bench/proof-speed.tsv gallery $gallery || status=1
 build/bench/obligations bench/proof-speed.tsv rules tests/rules/*/*.tile.json || status=1
 build scale
 build/bench/scale || status=1
+build specs -lcmocka
+python3 bench/many.py build/tileproof build/bench/specs > build/bench/many.md && cat build/bench/many.md || status=1
 build reading
 bench/long_body.sh 32000 > build/bench/long.tile.json
 build/bench/reading build/bench/long.tile.json

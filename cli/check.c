@@ -57,7 +57,25 @@ static void print_statistics(const tp_report *report)
     }
 }
 
-static void print_timings(const tp_report *report)
+/* Where the CPU time of verify went. */
+static void print_tiers(const tp_spec_report *s)
+{
+    const struct {
+        const char *what;
+        double ms;
+    } tiers[] = {{"rules", s->tier_ms.rules},
+                 {"E1", s->tier_ms.e1},
+                 {"E2", s->tier_ms.e2},
+                 {"E3", s->tier_ms.e3},
+                 {"E4", s->tier_ms.e4},
+                 {"E5", s->tier_ms.e5},
+                 {"second opinion", s->tier_ms.opinion}};
+    for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++)
+        fprintf(stderr, "%s%s %.1f", i ? ", " : "              of CPU: ", tiers[i].what, tiers[i].ms);
+    fputc('\n', stderr);
+}
+
+static void print_timings(const tp_report *report, bool execute)
 {
     double sum = 0;
     for (uint32_t i = 0; i < report->specs.len; i++) {
@@ -67,6 +85,8 @@ static void print_timings(const tp_report *report)
             snprintf(cost, sizeof cost, "  (%.1f ms of CPU, %.1f %% of --timeout, %zu MiB)", s->cpu_ms,
                      100 * (double)s->units / (double)s->most_units, s->memory >> 20);
         tp_say(stderr, "%9.1f ms  %.*s%s", s->ms, TP_FMT(s->source->path), cost);
+        if (execute && s->valid)
+            print_tiers(s);
         sum += s->ms;
     }
     tp_say(stderr, "%9.1f ms  all specs, added up", sum);
@@ -216,7 +236,7 @@ int tp_check_specs(tp_cli *c, bool execute)
     if (c->plot.len && people)
         tp_write_plot(report, use_unicode(tp_option(&c->plot, "auto")), stdout);
     if (c->timings.len)
-        print_timings(report);
+        print_timings(report, execute);
     if (stale && !report->quiet)
         tp_say(stderr, "tileproof: %u %s of the baseline suppress%s nothing; `tileproof baseline write` renews it",
                stale, stale == 1 ? "entry" : "entries", stale == 1 ? "es" : "");

@@ -117,6 +117,7 @@ static void reduce_to_counts(tp_arena *keep, tp_job *j)
                            .internal_error = r->internal_error,
                            .out_of_memory = r->out_of_memory,
                            .ms = r->ms,
+                           .tier_ms = r->tier_ms,
                            .cpu_ms = r->cpu_ms,
                            .units = r->units,
                            .most_units = r->most_units,

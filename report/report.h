@@ -54,7 +54,10 @@ typedef struct tp_spec_report {
     tp_prover_stats stats;
     bool internal_error, out_of_memory;
     double ms, cpu_ms; /* by the clock; of this spec's thread and its children */
-    int64_t units;     /* of work (base/budget.h), and how many it was allowed; 0: any number */
+    struct {
+        double rules, e1, e2, e3, e4, e5, opinion;
+    } tier_ms;     /* of cpu_ms: what is left is reading, cases and fixes */
+    int64_t units; /* of work (base/budget.h), and how many it was allowed; 0: any number */
     int64_t most_units;
     size_t memory;            /* bytes of its arenas, at most at once */
     const tp_counts *counted; /* what tp_count() says, once the findings are gone; else NULL */

@@ -139,11 +139,31 @@ typedef struct phase_call {
     tp_str spent; /* why not all of it was done; empty: it was */
 } phase_call;
 
+/* CPU of the spec so far, its threads and children included. */
+static double cpu_ms(const tp_job *j)
+{
+    tp_budget *b = tp_arena_budget(j->arena);
+    if (!b)
+        return 0;
+    tp_budget_look(b);
+    return 1e3 * b->seconds;
+}
+
+/* The same since *start, which is now. */
+static double ms_since(const tp_job *j, double *start)
+{
+    double from = *start;
+    *start = cpu_ms(j);
+    return *start - from;
+}
+
 static void analyse(void *arg)
 {
     phase_call *p = arg;
     tp_job *j = p->call->job;
+    double start = cpu_ms(j);
     tp_analyze(j->arena, j->report.spec, p->analysis, &p->r);
+    j->report.tier_ms.rules = ms_since(j, &start);
 }
 
 /* Nothing that is still to be done would change what the caller asks. */
@@ -161,8 +181,13 @@ static void run_cases(void *arg)
     *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
     tp_equiv_run(j->arena, cases, &s->equiv, p->e);
     tp_equiv_coverage(j->arena, cases, p->e);
+    double start = cpu_ms(j);
+    j->report.tier_ms.e1 = 1e3 * p->e->seconds.rounding;
+    j->report.tier_ms.e2 = 1e3 * p->e->seconds.bits;
+    j->report.tier_ms.e3 = 1e3 * p->e->seconds.algebra;
     if (p->e->equal && s->box && !is_settled(s, p->e))
         tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, p->e);
+    j->report.tier_ms.e4 = ms_since(j, &start);
     p->spent = tp_budget_or(j->arena, (tp_str){NULL, 0});
 }
 
@@ -170,11 +195,14 @@ static void prove_equality(void *arg)
 {
     phase_call *p = arg;
     tp_job *j = p->call->job;
+    double start = cpu_ms(j);
     j->report.equality = tp_check_equality(j->arena, j->report.spec, p->analysis, &p->r.findings);
+    j->report.tier_ms.e5 = ms_since(j, &start);
     if (!p->call->s->proofs_only)
         tp_hold_equality_against_elements(j->arena, &j->report, p->call->s->equiv.seed);
     if (p->e)
         tp_search_far_case(j->arena, &j->report, &p->call->s->equiv, p->e);
+    j->report.tier_ms.opinion = ms_since(j, &start);
 }
 
 /* Each with half of what is left. Where a phase was left in the middle, what it

@@ -160,7 +160,7 @@ _tileproof() {
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count the verdicts of each rule]' \
         '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
-        '*--timings[how long each spec took, on standard error]' \
+        '*--timings[how long each spec took, with verify each tier of evidence, on standard error]' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \
@@ -319,7 +319,7 @@ _tileproof() {
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count the verdicts of each rule]' \
         '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
-        '*--timings[how long each spec took, on standard error]' \
+        '*--timings[how long each spec took, with verify each tier of evidence, on standard error]' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
         '*--show-settings[print every setting and its source; do nothing else]' \

@@ -1,6 +1,7 @@
 /* One case through its tiers, each in memory of its own. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "kernels/trial/trial.h"
 
 static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
@@ -11,19 +12,30 @@ static void numbers_of(tp_arena *a, const tp_case *c, const tp_equiv_options *o,
     r->trap.message = r->left_out;
 }
 
+/* Seconds since *start, which is now. */
+static double lap(double *start)
+{
+    double from = *start;
+    *start = tp_thread_seconds();
+    return *start - from;
+}
+
 void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r)
 {
     bool ran = c->numbers, comparable = tp_trial_comparable(c);
+    double start = tp_thread_seconds();
     if (ran)
         numbers_of(a, c, o, r);
     if (comparable && c->boundaries && r->outcome == TP_EQUAL)
         tp_hunt_boundaries(a, o, r);
+    r->seconds.rounding = lap(&start);
     if (!comparable || r->outcome == TP_TRAPPED || r->outcome == TP_SKIPPED)
         return;
     if (c->algebra && !tp_trial_in_memory(a, c, o, r, tp_trial_algebra)) {
         r->algebra = (tp_algebra){.reason = r->left_out};
         r->out_of_memory++;
     }
+    r->seconds.algebra = lap(&start);
     if (r->algebra.tier == TP_TIER_DIFFERENT && !ran)
         numbers_of(a, c, o, r);
     if (r->algebra.tier == TP_TIER_DIFFERENT && r->outcome == TP_EQUAL && !o->no_hunt) {
@@ -33,10 +45,12 @@ void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_
         r->algebra.reason = tp_printf(a, "the residues differ at %.*s, and the numbers do not confirm a difference",
                                       TP_FMT(r->algebra.worst));
     }
+    r->seconds.rounding += lap(&start);
     if (c->bits && !tp_trial_in_memory(a, c, o, r, tp_trial_bits)) {
         r->bits = (tp_bits){.reason = r->left_out};
         r->out_of_memory++;
     }
+    r->seconds.bits = lap(&start);
     if (r->bits.tier == TP_TIER_DIFFERENT)
         r->outcome = TP_DIFFERENT;
 }

@@ -18,6 +18,9 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
     for (uint32_t i = 0; i < cases->len && !(o->until_different && out->different); i++) {
         tp_case_result r = {.the_case = &cases->at[i]};
         tp_trial_case(a, &cases->at[i], o, &r);
+        out->seconds.rounding += r.seconds.rounding;
+        out->seconds.bits += r.seconds.bits;
+        out->seconds.algebra += r.seconds.algebra;
         out->out_of_memory += r.out_of_memory;
         out->left_out = r.out_of_memory ? r.left_out : out->left_out;
         out->equal += r.outcome == TP_EQUAL;

@@ -148,8 +148,14 @@ typedef struct tp_blame {
     tp_str hint;
 } tp_blame;
 
+/* CPU seconds of a thread, by what is compared; the hunts for a difference that is confirmed are of E1. */
+typedef struct tp_tier_seconds {
+    double rounding, bits, algebra; /* E1, E2, E3 */
+} tp_tier_seconds;
+
 typedef struct tp_case_result {
     const tp_case *the_case;
+    tp_tier_seconds seconds;
     tp_outcome outcome;
     tp_trap trap; /* TRAPPED; SKIPPED: trap.message says why */
     TP_VEC(tp_output_diff) outputs;
@@ -188,6 +194,7 @@ typedef struct tp_equiv {
     tp_str far_reason;                 /* values and sizes */
     uint64_t seed;
     tp_coverage_summary coverage; /* of the cases */
+    tp_tier_seconds seconds;      /* of the cases, without those of the box */
 } tp_equiv;
 
 typedef struct tp_equiv_options {

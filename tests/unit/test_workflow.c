@@ -131,7 +131,20 @@ static void statistics_count_every_rule(void **state)
     outcome o = RUN(p->a, "lint", "--statistics", "--timings", p->dir);
     expect_exit(&o, 1);
     assert_true(contains(o.out, "TP101 block-out-of-bounds             3        3        1        0          0\n"));
-    assert_true(contains(o.err, "all specs, added up"));
+    assert_true(contains(o.err, "all specs, added up") && !contains(o.err, "of CPU: rules"));
+    o = RUN(p->a, "verify", "-q", "--timings", "add_vectors");
+    double total = 0, part, sum = 0;
+    const char *err = tp_cstr(p->a, o.err), *at = strstr(err, " ms  "), *tiers = strstr(err, "of CPU: rules ");
+    assert_true(at && tiers && sscanf(strchr(at, '('), "(%lf ms of CPU", &total) == 1);
+    for (int i = 0; i < 7; i++) { /* rules, E1 to E5, second opinion: a number behind the last blank of each */
+        const char *end = strpbrk(i ? tiers + 1 : tiers + sizeof "of CPU: rules", ",\n"), *number = end;
+        while (number[-1] != ' ')
+            number--;
+        assert_int_equal(sscanf(number, "%lf", &part), 1);
+        sum += part;
+        tiers = end;
+    }
+    assert_true(*tiers == '\n' && sum > 0 && sum < total + 1);
 }
 
 /* ---- allow, expect ---- */
