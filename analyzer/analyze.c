@@ -165,7 +165,7 @@ static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
 
 void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
 {
-    tp_merged all = {0};
+    tp_merger all = {0};
     for (uint32_t c = 0; c < s->nkernels; c++) {
         tp_analysis *a = tp_analysis_begin(arena, s->kernels[c], o);
         a->out = out;

@@ -65,7 +65,7 @@ static bool is_same(const tp_finding *a, const tp_finding *b)
     return a->verdict == TP_PROVEN || b->verdict == TP_PROVEN;
 }
 
-static void merge(tp_arena *arena, tp_merged *m, const tp_findings *more)
+static void merge(tp_arena *arena, tp_merger *m, const tp_findings *more)
 {
     for (uint32_t i = 0; i < more->len; i++) {
         const tp_finding *f = &more->at[i];
@@ -145,14 +145,14 @@ static tp_findings sort_findings(tp_arena *arena, const tp_findings *f)
     return out;
 }
 
-void tp_merge(tp_arena *arena, tp_merged *m, tp_findings *more)
+void tp_merge(tp_arena *arena, tp_merger *m, tp_findings *more)
 {
     explain_undefined(more);
     explain_wrong_maps(arena, more);
     merge(arena, m, more);
 }
 
-tp_findings tp_merged_findings(tp_arena *arena, tp_merged *m)
+tp_findings tp_merged_findings(tp_arena *arena, tp_merger *m)
 {
     rest_on_domain(arena, &m->all);
     return sort_findings(arena, &m->all);

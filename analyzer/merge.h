@@ -5,15 +5,15 @@
 #include "base/finding.h"
 #include "base/map.h"
 
-typedef struct tp_merged {
+typedef struct tp_merger {
     tp_findings all;
     tp_map first;          /* by rule, place and subject: index + 1 of the first */
     TP_VEC(uint32_t) next; /* index + 1 of the next one with that rule, place and subject */
-} tp_merged;
+} tp_merger;
 
 /* The findings on one dtype combination, whose open ones learn their causes. */
-void tp_merge(tp_arena *a, tp_merged *m, tp_findings *more);
+void tp_merge(tp_arena *a, tp_merger *m, tp_findings *more);
 /* All of them, causes first, then by place. */
-tp_findings tp_merged_findings(tp_arena *a, tp_merged *m);
+tp_findings tp_merged_findings(tp_arena *a, tp_merger *m);
 
 #endif

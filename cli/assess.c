@@ -56,11 +56,11 @@ static void judge_evidence(tp_assessment *x)
 }
 
 /* The one with the least gain, or that is not known. */
-static const tp_assessed *worst_of(const tp_assessment *x)
+static const tp_kernel_assessment *worst_of(const tp_assessment *x)
 {
-    const tp_assessed *worst = NULL;
+    const tp_kernel_assessment *worst = NULL;
     for (uint32_t i = 0; i < x->at.len; i++) {
-        const tp_assessed *c = &x->at.at[i];
+        const tp_kernel_assessment *c = &x->at.at[i];
         if (!c->known)
             return c;
         worst = !worst || c->gain < worst->gain ? c : worst;
@@ -69,7 +69,7 @@ static const tp_assessed *worst_of(const tp_assessment *x)
 }
 
 /* What keeps the gain down, in words. */
-static tp_str cause_of(tp_arena *a, const tp_assessed *c)
+static tp_str cause_of(tp_arena *a, const tp_kernel_assessment *c)
 {
     enum { LARGE_SHARE = 4, MANY_TIMES = 2 };
     if (c->bound == TP_BOUND_MEMORY && c->moved > MANY_TIMES * c->once)
@@ -89,7 +89,7 @@ static tp_str cause_of(tp_arena *a, const tp_assessed *c)
 
 static void judge_gain(tp_assessment *x)
 {
-    const tp_assessed *worst = worst_of(x);
+    const tp_kernel_assessment *worst = worst_of(x);
     double best = 0;
     if (!worst || !worst->known) {
         hold(x, TP_EXPERIMENTAL,
@@ -125,7 +125,7 @@ static void add_line(tp_buf *b, const char *label, tp_str text)
     tp_buf_printf(b, "  %-11s  %.*s\n", label, TP_FMT(tp_visible_line(b->arena, text)));
 }
 
-static void add_assessed(tp_buf *b, const tp_assessed *c)
+static void add_assessed(tp_buf *b, const tp_kernel_assessment *c)
 {
     tp_arena *a = b->arena;
     tp_buf_printf(b, "  at %.*s\n", TP_FMT(tp_visible_line(a, c->text)));
@@ -181,7 +181,7 @@ static object *number(double v)
     return json_object_new_double_s(v, text);
 }
 
-static object *json_of(tp_arena *a, const tp_assessed *c)
+static object *json_of(tp_arena *a, const tp_kernel_assessment *c)
 {
     object *o = json_object_new_object(), *sizes = json_object_new_object(), *dtypes = json_object_new_object();
     const tp_kernel *k = c->kernel;

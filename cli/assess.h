@@ -11,7 +11,7 @@ typedef enum tp_advice { TP_KEEP, TP_EXPERIMENTAL, TP_DROP } tp_advice;
 const char *tp_advice_name(tp_advice a);
 
 /* The kernel beside its reference, of one combination of dtypes, at usual sizes. */
-typedef struct tp_assessed {
+typedef struct tp_kernel_assessment {
     const tp_kernel *kernel;
     const int64_t *env;
     tp_str text; /* sizes and dtypes */
@@ -24,7 +24,7 @@ typedef struct tp_assessed {
     tp_bound bound;
     tp_cost_baseline baseline;
     double gain; /* baseline.seconds through seconds */
-} tp_assessed;
+} tp_kernel_assessment;
 
 typedef struct tp_assessment {
     tp_arena *arena;
@@ -32,7 +32,7 @@ typedef struct tp_assessment {
     tp_counts counts;
     tp_str open;       /* tiers without a verdict; may be empty */
     double least_gain; /* from which on a kernel is kept */
-    TP_VEC(tp_assessed) at;
+    TP_VEC(tp_kernel_assessment) at;
     tp_advice advice;
     TP_VEC(tp_str) reasons; /* why it is not kept; of `keep` none */
 } tp_assessment;

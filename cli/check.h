@@ -34,13 +34,13 @@ int tp_dump_specs(tp_cli *c, bool execute);
 bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths);
 
 /* guard.c: the files of a run. */
-typedef struct tp_guard {
+typedef struct tp_run_files {
     tp_strings reads, writes;
-} tp_guard;
+} tp_run_files;
 /* Nothing for an empty path and for "-". */
-void tp_guard_reads(tp_cli *c, tp_guard *g, tp_str path);
+void tp_guard_reads(tp_cli *c, tp_run_files *g, tp_str path);
 /* False after a message: it would overwrite what is read, or is written already. `option`: its long name. */
-bool tp_guard_writes(tp_cli *c, tp_guard *g, const char *option, tp_str path);
+bool tp_guard_writes(tp_cli *c, tp_run_files *g, const char *option, tp_str path);
 /* The same for everything that lint and verify read and write. */
 bool tp_guard_check(tp_cli *c, const tp_strings *specs);
 /* The cache's text, empty where there is none yet; false after a message: what is there is something else. */

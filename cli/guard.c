@@ -15,13 +15,13 @@ static bool same_file(tp_cli *c, tp_str x, tp_str y)
            a.st_ino == b.st_ino;
 }
 
-void tp_guard_reads(tp_cli *c, tp_guard *g, tp_str path)
+void tp_guard_reads(tp_cli *c, tp_run_files *g, tp_str path)
 {
     if (path.n && !tp_str_is(path, "-"))
         tp_push(c->arena, g->reads, path);
 }
 
-bool tp_guard_writes(tp_cli *c, tp_guard *g, const char *option, tp_str path)
+bool tp_guard_writes(tp_cli *c, tp_run_files *g, const char *option, tp_str path)
 {
     const char *why = NULL;
     for (uint32_t i = 0; i < g->reads.len && !why; i++)
@@ -44,7 +44,7 @@ tp_str tp_after(tp_str s, char sign)
 
 bool tp_guard_check(tp_cli *c, const tp_strings *specs)
 {
-    tp_guard g = {0};
+    tp_run_files g = {0};
     bool ok = true;
     for (uint32_t i = 0; i < specs->len; i++)
         tp_guard_reads(c, &g, specs->at[i]);

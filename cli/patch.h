@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 
+/* `path` is the name of both sides; nothing where the texts are the same. Temporary memory is in `a`. */
 void tp_write_patch(tp_arena *a, tp_str path, tp_str old, tp_str new, FILE *out);
 
 #endif

@@ -33,6 +33,7 @@ typedef struct tp_score {
     uint32_t fates[TP_FATES], loose, contradicted;
 } tp_score;
 
+/* One more defect; the counts of another score. */
 void tp_score_count(tp_score *s, const tp_defect *d);
 void tp_score_add(tp_score *total, const tp_score *s);
 

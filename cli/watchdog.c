@@ -14,19 +14,19 @@ static long long cpu_ms(clockid_t clock)
     return clock_gettime(clock, &t) == 0 ? (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
 }
 
-tp_watched tp_watched_here(void)
+tp_watched_thread tp_watched_here(void)
 {
-    return (tp_watched){.thread = pthread_self(), .began = -1};
+    return (tp_watched_thread){.thread = pthread_self(), .began = -1};
 }
 
-void tp_watched_begin(tp_watched *w, const tp_str *spec)
+void tp_watched_begin(tp_watched_thread *w, const tp_str *spec)
 {
     w->began = -1; /* never this spec with the time of the last one */
     w->spec = spec;
     w->began = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void tp_watched_end(tp_watched *w)
+void tp_watched_end(tp_watched_thread *w)
 {
     w->began = -1;
 }
@@ -41,7 +41,7 @@ _Noreturn static void give_up(tp_str spec)
     _exit(TP_EXIT_UNKNOWN);
 }
 
-static void look_at(const tp_watchdog *g, const tp_watched *w)
+static void look_at(const tp_watchdog *g, const tp_watched_thread *w)
 {
     long long began = w->began;
     const tp_str *spec = w->spec;
@@ -105,7 +105,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout, tp_progress *progress)
+void tp_watchdog_start(tp_watchdog *g, tp_watched_thread *of, uint32_t n, int64_t timeout, tp_progress *progress)
 {
     *g = (tp_watchdog){.of = of, .n = n, .most = timeout * 1900, .progress = progress};
     clock_gettime(CLOCK_MONOTONIC, &g->start);

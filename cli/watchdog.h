@@ -14,11 +14,11 @@
 struct tp_cli;
 
 /* A thread that works on specs, one after the other. */
-typedef struct tp_watched {
+typedef struct tp_watched_thread {
     pthread_t thread;
     atomic_llong began;           /* CPU milliseconds of the thread when its spec began; -1: it has none */
     _Atomic(const tp_str *) spec; /* its path */
-} tp_watched;
+} tp_watched_thread;
 
 /* What a terminal shows of the work, once a second. */
 typedef struct tp_progress {
@@ -33,7 +33,7 @@ bool tp_progress_wanted(const struct tp_cli *c);
 void tp_progress_clear(const tp_progress *p);
 
 typedef struct tp_watchdog {
-    tp_watched *of;
+    tp_watched_thread *of;
     tp_progress *progress; /* or NULL */
     struct timespec start;
     uint32_t n;
@@ -45,14 +45,14 @@ typedef struct tp_watchdog {
 } tp_watchdog;
 
 /* This thread, without a spec. */
-tp_watched tp_watched_here(void);
+tp_watched_thread tp_watched_here(void);
 /* Both are called by the thread itself. The path stays until the end; it may begin again before. */
-void tp_watched_begin(tp_watched *w, const tp_str *spec);
-void tp_watched_end(tp_watched *w);
+void tp_watched_begin(tp_watched_thread *w, const tp_str *spec);
+void tp_watched_end(tp_watched_thread *w);
 
 /* Watch `n` threads; `timeout` in seconds, 0: none is ever stopped. Where no
  * thread can be had for it, nobody watches. `progress`: to be shown; may be NULL. */
-void tp_watchdog_start(tp_watchdog *g, tp_watched *of, uint32_t n, int64_t timeout, tp_progress *progress);
+void tp_watchdog_start(tp_watchdog *g, tp_watched_thread *of, uint32_t n, int64_t timeout, tp_progress *progress);
 void tp_watchdog_stop(tp_watchdog *g);
 
 #endif

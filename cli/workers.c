@@ -35,7 +35,7 @@ typedef struct one_job {
 typedef struct worker {
     pool *p;
     tp_solver *solver;
-    tp_watched *watched;
+    tp_watched_thread *watched;
 } worker;
 
 /* With whole results in the cache. */
@@ -207,7 +207,7 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
     uint32_t threads = run->threads ? (uint32_t)run->threads : tp_processors(), started = 0;
     threads = threads < paths->len ? threads : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, threads);
-    tp_watched *watched = TP_NEWN(c->arena, tp_watched, threads);
+    tp_watched_thread *watched = TP_NEWN(c->arena, tp_watched_thread, threads);
     for (uint32_t i = 0; i < threads; i++) {
         watched[i] = tp_watched_here();
         workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};

@@ -58,7 +58,7 @@ static bool has_planes(const tp_lanes *const *args, uint32_t n)
 
 /* Elements [from, from + n) of x: its planes themselves, or room filled with
  * its data; of a scalar, filled where from is 0. */
-TP_VECTORISED static tp_reals part(const tp_lanes *x, size_t from, size_t n, double *v, double *b)
+TP_VECTORISED static tp_strip part(const tp_lanes *x, size_t from, size_t n, double *v, double *b)
 {
     static const double EXACT[TP_STRIP] = {0};
     if (x->n == 1) {
@@ -67,11 +67,11 @@ TP_VECTORISED static tp_reals part(const tp_lanes *x, size_t from, size_t n, dou
             v[i] = one;
             b[i] = off;
         }
-        return (tp_reals){v, b};
+        return (tp_strip){v, b};
     }
     if (x->plane[0])
-        return (tp_reals){(const double *)x->plane[0] + from, (const double *)x->plane[1] + from};
-    return (tp_reals){tp_lanes_part(x, from, n, v), EXACT};
+        return (tp_strip){(const double *)x->plane[0] + from, (const double *)x->plane[1] + from};
+    return (tp_strip){tp_lanes_part(x, from, n, v), EXACT};
 }
 
 /* Do the planes say no more than the data there? */
@@ -164,7 +164,7 @@ static bool integers(tp_prim p, tp_lanes *out, const tp_lanes *a, const tp_lanes
 static bool power(tp_lanes *out, const tp_lanes *a, int64_t exponent)
 {
     double v[TP_STRIP], b[TP_STRIP], was_v[TP_STRIP], was_b[TP_STRIP], one[TP_STRIP], none[TP_STRIP];
-    tp_reals was = {was_v, was_b}, ones = {one, none};
+    tp_strip was = {was_v, was_b}, ones = {one, none};
     bool same = true;
     uint64_t times = (uint64_t)(exponent < 0 ? -exponent : exponent);
     for (size_t i = 0; i < TP_STRIP; i++) {
@@ -173,7 +173,7 @@ static bool power(tp_lanes *out, const tp_lanes *a, int64_t exponent)
     }
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
         size_t n = tp_strip_at(out->n, from), bytes = n * sizeof *v;
-        tp_reals x = part(a, from, n, v, b);
+        tp_strip x = part(a, from, n, v, b);
         double *rv = (double *)out->plane[0] + from, *rb = (double *)out->plane[1] + from;
         memcpy(rv, one, bytes);
         memcpy(rb, none, bytes);
@@ -209,7 +209,7 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
         return power(out, a, integer);
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
         size_t n = tp_strip_at(out->n, from);
-        tp_reals x = part(a, from, n, xv, xb), y = {NULL, NULL};
+        tp_strip x = part(a, from, n, xv, xb), y = {NULL, NULL};
         if (b)
             y = part(b, from, n, yv, yb);
         tp_round_strip(p, n, x, y, (double *)out->plane[0] + from, (double *)out->plane[1] + from);
@@ -221,8 +221,8 @@ static bool elementwise(tp_domain *d, tp_prim p, int64_t integer, tp_lanes *out,
 /* ---- selection and conversion ---- */
 
 /* An arm that an uncertain condition may have left out is off by its distance. */
-TP_VECTORISED static void select_strip(size_t n, const double *restrict cond, const double *restrict doubt, tp_reals x,
-                                       tp_reals y, double *restrict rv, double *restrict rb)
+TP_VECTORISED static void select_strip(size_t n, const double *restrict cond, const double *restrict doubt, tp_strip x,
+                                       tp_strip y, double *restrict rv, double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
     for (size_t i = 0; i < n; i++) {
@@ -247,7 +247,7 @@ static bool select_arm(tp_domain *d, tp_lanes *out, const tp_lanes *cond, const 
         return false;
     for (size_t from = 0; from < out->n; from += TP_STRIP) {
         size_t n = tp_strip_at(out->n, from);
-        tp_reals c = part(cond, from, n, cv, cb), x = part(a, from, n, xv, xb), y = part(b, from, n, yv, yb);
+        tp_strip c = part(cond, from, n, cv, cb), x = part(a, from, n, xv, xb), y = part(b, from, n, yv, yb);
         select_strip(n, c.v, c.b, x, y, (double *)out->plane[0] + from, (double *)out->plane[1] + from);
         same = same && says_the_data(out, from, n);
     }
@@ -264,7 +264,7 @@ static bool cast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
         double xv[TP_STRIP], xb[TP_STRIP];
         for (size_t from = 0; from < out->n; from += TP_STRIP) {
             size_t n = tp_strip_at(out->n, from);
-            tp_reals x = part(a, from, n, xv, xb);
+            tp_strip x = part(a, from, n, xv, xb);
             memcpy((double *)out->plane[0] + from, x.v, n * sizeof(double));
             memcpy((double *)out->plane[1] + from, x.b, n * sizeof(double));
             same = same && says_the_data(out, from, n);

@@ -8,14 +8,14 @@
 #include "domains/domain.h"
 
 /* Operands of an elementwise operation: values over the reals, bounds. */
-typedef struct tp_reals {
+typedef struct tp_strip {
     const double *v, *b;
-} tp_reals;
+} tp_strip;
 
 /* The value of p(x, y) in double and a bound on its distance from the true
  * value, for n elements; y is not looked at where p has one operand. The
  * result lies apart from the operands. */
-void tp_round_strip(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b);
+void tp_round_strip(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b);
 
 static inline double tp_up(double b)
 {

@@ -205,7 +205,7 @@ static double bound_of_result(tp_prim p, double x, double y, double v, double bx
     return certain || of_infinity ? 0 : HUGE_VAL;
 }
 
-static void strip_in_general(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
+static void strip_in_general(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b)
 {
     for (size_t i = 0; i < n; i++) {
         double yv = y.v ? y.v[i] : 0, yb = y.b ? y.b[i] : 0;
@@ -225,7 +225,7 @@ static void strip_in_general(tp_prim p, size_t n, tp_reals x, tp_reals y, double
 /* More than what underflows lose, and large enough for arithmetic at full speed. */
 static const double LOST = 0x1p-1000;
 
-TP_VECTORISED static int64_t strip_add(size_t n, tp_reals x, tp_reals y, double sign, double *restrict rv,
+TP_VECTORISED static int64_t strip_add(size_t n, tp_strip x, tp_strip y, double sign, double *restrict rv,
                                        double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
@@ -240,7 +240,7 @@ TP_VECTORISED static int64_t strip_add(size_t n, tp_reals x, tp_reals y, double 
 }
 
 /* fma gives the rounding error of a product exactly, unless it underflows. */
-TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y, double *restrict rv,
+TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_strip x, tp_strip y, double *restrict rv,
                                                 double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
@@ -257,7 +257,7 @@ TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_reals x, tp_reals y
 }
 
 /* x - v y is exact where nothing underflows. */
-TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, double *restrict rv,
+TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_strip x, tp_strip y, double *restrict rv,
                                               double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
@@ -275,7 +275,7 @@ TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_reals x, tp_reals y, 
 }
 
 /* Maximum, or with sign -1 the minimum. */
-TP_VECTORISED static int64_t strip_extreme(size_t n, tp_reals x, tp_reals y, double sign, double *restrict rv,
+TP_VECTORISED static int64_t strip_extreme(size_t n, tp_strip x, tp_strip y, double sign, double *restrict rv,
                                            double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
@@ -290,7 +290,7 @@ TP_VECTORISED static int64_t strip_extreme(size_t n, tp_reals x, tp_reals y, dou
     return unusual;
 }
 
-TP_VECTORISED static int64_t strip_negate(size_t n, tp_reals x, double *restrict rv, double *restrict rb)
+TP_VECTORISED static int64_t strip_negate(size_t n, tp_strip x, double *restrict rv, double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b;
     int64_t unusual = 0;
@@ -302,7 +302,7 @@ TP_VECTORISED static int64_t strip_negate(size_t n, tp_reals x, double *restrict
     return unusual;
 }
 
-static int64_t strip_exp(size_t n, tp_reals x, double *restrict rv, double *restrict rb)
+static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *restrict rb)
 {
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
@@ -316,7 +316,7 @@ static int64_t strip_exp(size_t n, tp_reals x, double *restrict rv, double *rest
     return unusual;
 }
 
-void tp_round_strip(tp_prim p, size_t n, tp_reals x, tp_reals y, double *v, double *b)
+void tp_round_strip(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b)
 {
     int64_t unusual = 1;
     if (p == TP_P_ADD || p == TP_P_SUB)

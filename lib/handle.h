@@ -24,8 +24,9 @@ typedef struct tp_listener {
     tileproof_sink sink;
     void *context;
 } tp_listener;
-void tp_tell(tp_arena *a, const tp_listener *l, const tp_source *source, const tp_finding *f);
+void tp_tell_finding(tp_arena *a, const tp_listener *l, const tp_source *source, const tp_finding *f);
 void tp_tell_error(tp_arena *a, const tp_listener *l, tp_str message);
+/* What callers of the library are told: limits and budgets are one. */
 tileproof_status tp_public_status(tp_status st);
 
 #endif

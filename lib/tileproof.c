@@ -43,7 +43,7 @@ static const char *text(tp_arena *a, tp_str s)
     return s.n ? tp_cstr(a, s) : "";
 }
 
-void tp_tell(tp_arena *a, const tp_listener *l, const tp_source *source, const tp_finding *f)
+void tp_tell_finding(tp_arena *a, const tp_listener *l, const tp_source *source, const tp_finding *f)
 {
     if (!l->sink)
         return;
@@ -140,7 +140,7 @@ static void load(void *arg)
     tp_source_complete(&h->ctx, &h->source);
     c->st = tp_spec_load(&h->ctx, &options, &h->spec);
     for (uint32_t i = 0; i < h->ctx.findings.len; i++)
-        tp_tell(h->arena, &c->listener, &h->source, &h->ctx.findings.at[i]);
+        tp_tell_finding(h->arena, &c->listener, &h->source, &h->ctx.findings.at[i]);
     if (c->st == TP_OK)
         describe(h);
 }
@@ -246,7 +246,7 @@ tileproof_status tileproof_accept(tileproof_kernel *kernel, const char *receipt,
     tp_status st = tp_try(a, accept, &c);
     tileproof_status result = tp_public_status(st);
     for (uint32_t i = 0; st == TP_E_INPUT && i < c.receipt.findings.len; i++)
-        tp_tell(a, &l, &source, &c.receipt.findings.at[i]);
+        tp_tell_finding(a, &l, &source, &c.receipt.findings.at[i]);
     if (st == TP_OK && c.refusal.n) {
         tp_tell_error(a, &l, c.refusal);
         result = TILEPROOF_REFUSED;
@@ -410,7 +410,7 @@ static void tell_trap(run_call *c, const tp_trap *t)
                     .message = t->message,
                     .loc = t->loc};
     if (t->rule)
-        tp_tell(c->call.arena, &c->listener, &c->h->source, &f);
+        tp_tell_finding(c->call.arena, &c->listener, &c->h->source, &f);
     else
         tp_tell_error(c->call.arena, &c->listener, t->message);
 }

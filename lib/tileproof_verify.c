@@ -37,7 +37,7 @@ static void verify(void *arg)
     tp_push(c->job.arena, report.specs, c->job.report);
     for (uint32_t i = 0; i < c->job.report.findings.len; i++)
         if (is_told(&c->job.report.findings.at[i], c->o))
-            tp_tell(c->job.arena, &c->listener, &c->job.source, &c->job.report.findings.at[i]);
+            tp_tell_finding(c->job.arena, &c->listener, &c->job.source, &c->job.report.findings.at[i]);
     switch (tp_report_exit_code(&report)) {
     case TP_EXIT_OK: c->result = TILEPROOF_OK; break;
     case TP_EXIT_VIOLATED: c->result = TILEPROOF_VIOLATED; break;

@@ -122,13 +122,13 @@ const tp_format *const *tp_formats(size_t *n);
 bool tp_is_shown(const tp_report *r, const tp_finding *f);
 /* How grave it is for this run: an unknown that fails it is an error. */
 tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f);
-typedef struct tp_shown {
+typedef struct tp_shown_finding {
     const tp_spec_report *spec;
     const tp_finding *finding;
     tp_severity severity;
-} tp_shown;
+} tp_shown_finding;
 /* Those of the spec, in order; in the arena. Reports begin with the worst: a part for each severity. */
-const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n);
+const tp_shown_finding *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n);
 /* Its help and its precondition, where its fix does not say the same; what its fix does and how it was tried (empty:
  * none). Together each thing is said once. */
 tp_str tp_shown_help(const tp_finding *f);

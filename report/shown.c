@@ -17,12 +17,12 @@ tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f)
     return f->severity;
 }
 
-const tp_shown *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n)
+const tp_shown_finding *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n)
 {
-    TP_VEC(tp_shown) all = {0};
+    TP_VEC(tp_shown_finding) all = {0};
     for (uint32_t k = 0; k < s->findings.len; k++)
         if (tp_is_shown(r, &s->findings.at[k]))
-            tp_push(a, all, ((tp_shown){s, &s->findings.at[k], tp_shown_severity(r, &s->findings.at[k])}));
+            tp_push(a, all, ((tp_shown_finding){s, &s->findings.at[k], tp_shown_severity(r, &s->findings.at[k])}));
     *n = all.len;
     return all.at;
 }

@@ -62,7 +62,9 @@ tp_interval tp_interval_of(const tp_prover *v, const tp_obligation *o, tp_expr e
  * number of the last one, 0 when none was found. */
 typedef TP_VEC(tp_line) tp_lines;
 uint32_t tp_poly_at_least_0(tp_prover *v, const tp_obligation *o, const tp_poly *p, tp_lines *lines);
+/* One more line, which refers to earlier ones; its number, from 1. */
 uint32_t tp_line_add(tp_prover *v, tp_lines *lines, tp_line l);
+/* ... the sum of these products of lines, which are copied. */
 uint32_t tp_line_sum(tp_prover *v, tp_lines *lines, const tp_product *products, uint32_t n);
 
 /* What the meaning of an atom says without looking further: its bounds, of a

@@ -73,6 +73,8 @@ tp_recall *tp_recall_new(tp_arena *a);
 /* Lives in the arena; tp_prover_free() releases the solver. */
 tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o);
 void tp_prover_free(tp_prover *v);
+/* Decide the obligation, whose expressions are in the prover's pool: equal questions are answered from memory. What the
+ * decision points to lives in the prover's arena. Leaves with TP_E_BUDGET or TP_E_MEMORY; never fails otherwise. */
 tp_decision tp_prove(tp_prover *v, const tp_obligation *o);
 const tp_prover_stats *tp_prover_get_stats(const tp_prover *v);
 

@@ -48,6 +48,8 @@ tp_sweep_opinion sweep_undecided(void);
 
 /* boxes.c: the cells that hardware allows for some target, a list for each dtype combination. */
 typedef struct sweep_queue sweep_queue;
+/* Queue all of them. Each worker judges what is queued, and queues the parts of a box whose cells differ, until nothing
+ * is left. Free the queue. */
 void sweep_boxes_begin(sweep_run *run);
 void sweep_boxes_work(sweep_worker *w);
 void sweep_boxes_end(sweep_run *run);

@@ -158,6 +158,7 @@ static inline tp_expr multiple(tp_analysis *a, tp_expr x, tp_expr m)
 {
     return mk(a, TP_E_EQ, mk(a, TP_E_MOD, x, m), num(a, 0));
 }
+/* Text for a finding, in a->arena: e as people write it; printf. */
 tp_str tp_text(tp_analysis *a, tp_expr e);
 tp_str tp_message(tp_analysis *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -182,7 +183,8 @@ tp_expr tp_without_constant(tp_analysis *a, tp_expr index);
 tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);
 tp_str tp_source_text(const tp_analysis *a, tp_loc at);
 
-/* Visit e's subterms with the condition under which each is evaluated. */
+/* Visit e's operations, inner ones first, each with the condition under which it is evaluated: `path`, and what
+ * conditionals, `and`, `or` and `implies` around it say. */
 typedef void (*tp_subterm_visitor)(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx);
 void tp_visit_subterms(tp_analysis *a, tp_expr e, tp_expr path, tp_subterm_visitor visit, void *ctx);
 
@@ -242,6 +244,7 @@ typedef struct tp_vmem_sum {
     TP_VEC(tp_expr) bytes;
     TP_VEC(const tp_operand *) operands;
 } tp_vmem_sum;
+/* ... in a->arena */
 tp_vmem_sum tp_vmem_add_up(tp_analysis *a);
 typedef tp_expr tp_buffer_bytes(tp_analysis *a, const tp_operand *o);
 /* Bytes that scratch of `with` takes in that memory at one time, at most. */

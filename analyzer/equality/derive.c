@@ -359,7 +359,7 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
     }
     tp_arena *work = tp_arena_child(s->arena);
     tp_derivation *d = write_derivation(s, p, kernel, reference);
-    tp_replayed r = tp_sift_derivation(work, d);
+    tp_replay_result r = tp_sift_derivation(work, d);
     if (r.ok) {
         only_used(s, d, r.used);
         r = tp_replay_derivation(work, d, false);

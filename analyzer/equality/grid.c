@@ -12,20 +12,20 @@ tp_expr axis_of(const grid *g, uint32_t a)
     return tp_sym(g->v->s->p, g->v->s->k->axes[a].sym);
 }
 
-replacing no_symbols(const grid *g)
+replacement no_symbols(const grid *g)
 {
     uint32_t n = tp_sym_count(g->v->s->p);
-    return (replacing){TP_NEWN(g->v->s->arena, tp_expr, n), n};
+    return (replacement){TP_NEWN(g->v->s->arena, tp_expr, n), n};
 }
 
-void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by)
+void replace_symbol(const grid *g, const replacement *r, tp_expr symbol, tp_expr by)
 {
     const tp_expr_node *n = tp_expr_get(g->v->s->p, symbol);
     if (n->op == TP_E_SYM) /* else the one lane there is */
         r->with[n->value] = by;
 }
 
-term grid_substitute(grid *g, term t, const replacing *r)
+term grid_substitute(grid *g, term t, const replacement *r)
 {
     return term_subst(g->v->s, t, r->with, r->n);
 }
@@ -35,7 +35,7 @@ term grid_substitute(grid *g, term t, const replacing *r)
 term in_first_step(grid *g, term t, uint32_t first)
 {
     static const premises nothing = {.n = 0};
-    replacing zero = no_symbols(g);
+    replacement zero = no_symbols(g);
     for (uint32_t a = first; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
     return term_decide(g->v->s, grid_substitute(g, t, &zero), &nothing);
@@ -93,7 +93,7 @@ static key_steps steps_of_key(const grid *g, tp_expr last)
 /* Where the run of a key begins, behind another one. */
 static term in_first_step_of_key(grid *g, term t, const premises *begins)
 {
-    replacing zero = no_symbols(g);
+    replacement zero = no_symbols(g);
     for (uint32_t a = g->run + 1; a < g->v->s->k->naxes; a++)
         replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
     return term_decide(g->v->s, grid_substitute(g, t, &zero), begins);
@@ -325,7 +325,7 @@ static term fold(grid *g, const form *f, const tp_expr *lane, uint32_t rank, tp_
         extent[a] = all ? s->k->axes[a].steps : steps;
         counter[a] = summary_index(s, tp_cstr(s->arena, s->k->axes[a].name), extent[a]);
     }
-    replacing with = no_symbols(g);
+    replacement with = no_symbols(g);
     for (uint32_t d = 0; d < rank; d++)
         replace_symbol(g, &with, f->lane[d], lane[d]);
     for (uint32_t a = f->first; a <= last; a++)
@@ -370,7 +370,7 @@ static term left_before(grid *g, const form *f, const term_node *n)
     uint32_t axes = s->k->naxes;
     if (axes == 0 || s->k->axes[axes - 1].parallel || n->operand < s->k->ninputs + s->k->noutputs)
         return (term){0};
-    replacing with = no_symbols(g);
+    replacement with = no_symbols(g);
     for (uint32_t d = 0; d < n->rank; d++)
         replace_symbol(g, &with, f->lane[d], n->at[d]);
     tp_expr step = axis_of(g, axes - 1);
@@ -398,7 +398,7 @@ static bool is_sum_of_run(const grid *g, const form *f)
 /* What this step adds at the lanes of n. */
 static term part_here(grid *g, const form *f, const term_node *n)
 {
-    replacing with = no_symbols(g);
+    replacement with = no_symbols(g);
     for (uint32_t d = 0; d < n->rank; d++)
         replace_symbol(g, &with, f->lane[d], n->at[d]);
     return grid_substitute(g, f->part, &with);
@@ -452,7 +452,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
                 n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
         t = fold(g, f, n->at, n->rank, steps, all);
         if (f->weight.id) { /* as the step leaves it, at these lanes */
-            replacing with = no_symbols(g);
+            replacement with = no_symbols(g);
             for (uint32_t d = 0; d < n->rank; d++)
                 replace_symbol(g, &with, f->lane[d], n->at[d]);
             if (n->kind == T_BEFORE && !f->found.id)
@@ -762,7 +762,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
         own[d] = tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1 ? tp_const(s->p, 0)
                                                                            : summary_index(s, "lane", o->ref_shape[d]);
     premises ends = w.key.id ? steps_of_key(&g, w.step[g.run]).ends : nothing;
-    replacing last = no_symbols(&g);
+    replacement last = no_symbols(&g);
     for (uint32_t a = g.run; a < s->k->naxes; a++)
         replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     term t = term_decide(s, grid_substitute(&g, element_after(v, operand, own), &last), &ends);
@@ -784,7 +784,7 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     summary_fits(s, with_folds_in, &g);
     hidden_have_values(&g);
     s->of_kernel = false;
-    replacing here = no_symbols(&g);
+    replacement here = no_symbols(&g);
     for (uint32_t a = 0; a < s->k->naxes; a++)
         replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
     for (uint32_t d = 0; d < o->ref_rank; d++)

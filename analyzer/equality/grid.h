@@ -48,14 +48,14 @@ typedef struct match {
 /* grid.c */
 tp_expr axis_of(const grid *g, uint32_t a);
 /* What to put in the place of symbols; those made later stay. */
-typedef struct replacing {
+typedef struct replacement {
     tp_expr *with;
     uint32_t n;
-} replacing;
+} replacement;
 
-replacing no_symbols(const grid *g);
-void replace_symbol(const grid *g, const replacing *r, tp_expr symbol, tp_expr by);
-term grid_substitute(grid *g, term t, const replacing *r);
+replacement no_symbols(const grid *g);
+void replace_symbol(const grid *g, const replacement *r, tp_expr symbol, tp_expr by);
+term grid_substitute(grid *g, term t, const replacement *r);
 /* In the first step of the run that begins at this axis. */
 term in_first_step(grid *g, term t, uint32_t first);
 bool is_0(const summary *s, term t);

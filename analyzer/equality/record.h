@@ -23,6 +23,7 @@ struct record {
     TP_VEC(kept_step *) steps;
 };
 
+/* The record of s, made when first asked for. */
 struct record *record_of(summary *s);
 
 #endif

@@ -58,8 +58,10 @@ struct sums {
     uint32_t own[MAX_DEPTH][MAX_COUNTERS]; /* symbols that only folds bind, by how deep folds are nested in them; + 1 */
 };
 
+/* By number, until the next one is made. */
 const sum *sum_get(const summary *s, uint32_t id);
 const atom *atom_get(const summary *s, uint32_t id);
+/* For people, cut off behind 4000 bytes: "[i < n]x[i] + 2". */
 void sum_print(summary *s, tp_buf *b, uint32_t id);
 
 /* What arithmetic asks of the laws: they are built on it, and sum.c knows none of them. */

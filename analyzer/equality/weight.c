@@ -172,7 +172,7 @@ static term decay_of(grid *g, term d, tp_expr steps)
     summary *s = g->v->s;
     uint32_t last = s->k->naxes - 1;
     tp_expr counter = summary_index(s, tp_cstr(s->arena, s->k->axes[last].name), steps);
-    replacing with = no_symbols(g);
+    replacement with = no_symbols(g);
     replace_symbol(g, &with, axis_of(g, last), counter);
     term all = term_fold(s, TP_P_SUM, (uint32_t)tp_expr_get(s->p, counter)->value, steps, grid_substitute(g, d, &with));
     return power_of(g, TP_P_EXP, term_apply(s, TP_P_NEG, all, (term){0}, (term){0}, 0));

@@ -25,13 +25,13 @@ _Noreturn static void refuse(assess_call *r, tp_str why)
 
 /* ---- the model ---- */
 
-static bool unknown(tp_assessed *at, tp_str why)
+static bool unknown(tp_kernel_assessment *at, tp_str why)
 {
     at->why = why;
     return false;
 }
 
-static bool measure(assess_call *r, tp_assessed *at, const tp_case *one)
+static bool measure(assess_call *r, tp_kernel_assessment *at, const tp_case *one)
 {
     tp_arena *a = r->j->arena;
     const tp_kernel *k = at->kernel;
@@ -61,7 +61,7 @@ static bool measure(assess_call *r, tp_assessed *at, const tp_case *one)
 
 static void add_kernel(assess_call *r, const tp_kernel *k)
 {
-    tp_assessed at = {.kernel = k};
+    tp_kernel_assessment at = {.kernel = k};
     tp_str wrong = tp_option_sizes_wrong(r->c, r->sizes, k);
     if (wrong.n)
         refuse(r, wrong);
@@ -144,7 +144,7 @@ static int run(tp_cli *c)
     tp_job j = {0};
     assess_call r = {.c = c, .j = &j};
     tp_check_settings s;
-    tp_watched watched = tp_watched_here();
+    tp_watched_thread watched = tp_watched_here();
     tp_watchdog guard;
     if (!read_options(c, &r, &s) || !tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;

@@ -140,7 +140,7 @@ static void count_by_machine(cost_call *x, tp_cost_case *one)
         if (one->at->kernel->target.mxu)
             take(&n->mxu_flops, t.stats.mxu_flops);
         for (uint32_t i = 0; i < n->noperands; i++) {
-            const tp_moved *m = &t.stats.moved[i];
+            const tp_traffic *m = &t.stats.moved[i];
             tp_cost_put_moved(n, i, m->fetches, m->fetched, m->writes, m->written);
         }
     }
@@ -243,7 +243,7 @@ static int run(tp_cli *c)
     tp_job j = {0};
     cost_call x = {.c = c, .j = &j};
     tp_check_settings s;
-    tp_watched watched = tp_watched_here();
+    tp_watched_thread watched = tp_watched_here();
     tp_watchdog guard;
     if (!read_options(c, &x, &s) || !tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;

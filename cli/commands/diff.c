@@ -179,7 +179,7 @@ static int compare_within_budget(diff *d)
 {
     tp_budget b;
     tp_watchdog guard;
-    tp_watched here = tp_watched_here();
+    tp_watched_thread here = tp_watched_here();
     tp_budget_begin(&b, d->run->s.timeout, d->run->s.memory_mib);
     tp_budget_at(&b, "the comparison", TP_S(""));
     d->arena = tp_arena_child(d->arena);

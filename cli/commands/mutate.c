@@ -52,7 +52,7 @@ typedef struct judging {
     bool keeps_rules;              /* the kernel as it is: those on which equality rests are proven */
     bool cut, as_it_is_cut;        /* for its budget, not all was looked at */
     const tp_check_settings *s;    /* the budget of each changed spec */
-    tp_watched *watched;
+    tp_watched_thread *watched;
     tp_progress *progress;
     struct json_object *specs, *list; /* of the document; of one kernel's defects; NULL: text is wanted */
     tp_findings found;                /* by the rules */
@@ -510,7 +510,7 @@ static int run(tp_cli *c)
     tp_score total = {0};
     int code = TP_EXIT_OK;
     tp_check_settings s;
-    tp_watched here = tp_watched_here();
+    tp_watched_thread here = tp_watched_here();
     tp_watchdog guard;
     tp_check_defaults(&s, true);
     s.read_from = c->allow_path.at;

@@ -68,7 +68,7 @@ static bool same_entry(const tp_certificate_entry *a, const tp_certificate_entry
 
 static void check_derivation(certificate_file *f, uint32_t number, const tp_certificate *k, tp_arena *work)
 {
-    tp_replayed r = tp_replay_derivation(work, k->derivation, true);
+    tp_replay_result r = tp_replay_derivation(work, k->derivation, true);
     if (!r.ok) {
         refuse(f, number, k, tp_printf(f->arena, "%.*s", TP_FMT(r.why)));
         return;

@@ -16,7 +16,7 @@ typedef struct run_call {
     tp_job *j;
     tp_arena *arena;     /* of the arrays: --max-memory */
     tp_check_settings s; /* by which it is read and verified; their budget holds once for that, and once for the run */
-    tp_watched watched;
+    tp_watched_thread watched;
     int64_t seed, threads;
     tp_input_family family; /* of --fill */
     tp_str standing;        /* by what right it runs */
@@ -350,7 +350,7 @@ static void execute(void *arg)
 /* No output over the spec, its receipt or an input. */
 static bool spares_its_inputs(tp_cli *c, tp_str spec)
 {
-    tp_guard g = {0};
+    tp_run_files g = {0};
     bool ok = true;
     tp_str name, file;
     tp_guard_reads(c, &g, spec);

@@ -17,7 +17,7 @@ typedef struct sweep_call {
     tp_cli *c;
     tp_check_settings lint;
     tp_sweep s;
-    tp_watched *watched;
+    tp_watched_thread *watched;
     tp_progress progress;
     const tp_str *path;
     uint32_t measure; /* so many shapes */
@@ -34,7 +34,7 @@ static void go_through(sweep_call *x, uint32_t threads)
 {
     tp_sweep_options o = {.lint = &x->lint, .threads = threads, .unit = unit, .ctx = x};
     tp_watchdog guard;
-    x->watched = TP_NEWN(x->c->arena, tp_watched, threads);
+    x->watched = TP_NEWN(x->c->arena, tp_watched_thread, threads);
     for (uint32_t i = 0; i < threads; i++)
         x->watched[i] = tp_watched_here();
     x->progress = (tp_progress){.shown = tp_progress_wanted(x->c), .parts = "shapes", .of = x->s.ncells};
@@ -65,7 +65,7 @@ static const tp_sweep_format *format_of(const tp_cli *c, const char *option, tp_
 
 static bool outputs_usable(tp_cli *c, tp_str spec)
 {
-    tp_guard g = {0};
+    tp_run_files g = {0};
     tp_guard_reads(c, &g, spec);
     for (uint32_t i = 0; i < c->report.len; i++) {
         tp_str path = tp_after(c->report.at[i], '=');

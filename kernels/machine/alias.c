@@ -9,7 +9,7 @@ struct tp_alias {
     bool by_block;
     int64_t lag;      /* steps between copy-out and copy-in that settle what is read */
     int64_t *written; /* per element or block: 1 + sequential number of the step that ended its run; 0: not yet */
-    int64_t *writer, *reader; /* parallel coordinates, hashed */
+    int64_t *writer, *reader; /* tp_parallel_number() of the last step */
     uint8_t *read;            /* 0 never, 1 under `reader`, 2 under several */
 };
 
@@ -111,7 +111,7 @@ static void each_part(tp_machine *m, tp_ref *r, tp_row_visitor visit, row_contex
 
 void tp_alias_read(tp_machine *m, tp_ref *r)
 {
-    row_context c = {m, tp_parallel_key(m), sequential_number(m)};
+    row_context c = {m, tp_parallel_number(m), sequential_number(m)};
     if (r->shared)
         each_part(m, r, read_row, &c);
 }
@@ -127,6 +127,6 @@ void tp_alias_step(tp_machine *m, tp_ref *r)
 {
     if (!r->shared)
         return;
-    r->run_key = tp_parallel_key(m);
+    r->run_key = tp_parallel_number(m);
     r->run_number = sequential_number(m);
 }

@@ -198,7 +198,8 @@ tp_str tp_point_text(tp_arena *a, const tp_point *p)
 }
 
 /* "never false: line 12, never true: line 14" of one kind of points. */
-static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_kind kind, tp_covered *out, tp_buf *text)
+static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_kind kind, tp_coverage_count *out,
+                     tp_buf *text)
 {
     bool any = false;
     for (uint32_t i = 0; i < n; i++)
@@ -216,9 +217,9 @@ static void say_gaps(tp_arena *a, const tp_point *points, uint32_t n, tp_point_k
         tp_buf_c(text, ")");
 }
 
-static tp_covered summarise(tp_arena *a, const tp_point *points, uint32_t len, tp_str dtypes)
+static tp_coverage_count summarise(tp_arena *a, const tp_point *points, uint32_t len, tp_str dtypes)
 {
-    tp_covered out = {.dtypes = dtypes};
+    tp_coverage_count out = {.dtypes = dtypes};
     tp_buf text = {.arena = a};
     for (uint32_t kind = 0; kind < TP_POINT_KINDS; kind++) {
         for (uint32_t i = 0; i < len; i++) {
@@ -240,7 +241,7 @@ static tp_str text_of_each(tp_arena *a, const tp_coverage_summary *s)
 {
     tp_buf text = {.arena = a};
     for (uint32_t i = 0; i < s->each.len; i++) {
-        const tp_covered *c = &s->each.at[i];
+        const tp_coverage_count *c = &s->each.at[i];
         tp_buf names = {.arena = a};
         uint32_t same = 0;
         bool again = false;

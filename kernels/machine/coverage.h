@@ -45,12 +45,12 @@ void tp_cover_lanes(tp_coverage *v, const void *of, const uint8_t *lanes, size_t
 void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env);
 
 /* What one dtype combination went through, or any of them. */
-typedef struct tp_covered {
+typedef struct tp_coverage_count {
     tp_str dtypes; /* "T=float32"; of any: empty */
     uint32_t covered[TP_POINT_KINDS], points[TP_POINT_KINDS];
     tp_str text;         /* "guards 7 of 7, masks 3 of 4 (never false: line 12)"; empty: there are no points */
     TP_VEC(tp_str) gaps; /* "mask in line 12 is never false" */
-} tp_covered;
+} tp_coverage_count;
 
 /* Values of two sizes that stand together in some case. */
 typedef struct tp_pairs {
@@ -60,9 +60,9 @@ typedef struct tp_pairs {
 } tp_pairs;
 
 typedef struct tp_coverage_summary {
-    tp_covered any;          /* a way counts that was taken in some dtype combination */
-    TP_VEC(tp_covered) each; /* dtype combination on its own */
-    const tp_point *points;  /* with what was seen in any */
+    tp_coverage_count any;          /* a way counts that was taken in some dtype combination */
+    TP_VEC(tp_coverage_count) each; /* dtype combination on its own */
+    const tp_point *points;         /* with what was seen in any */
     uint32_t npoints;
     tp_str text;       /* of each; those that say the same stand together. Empty: there are no points */
     tp_pairs pairs;    /* of all dtype combinations together */

@@ -33,7 +33,7 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *m
     size_t n = 1;
     if (!r->writer)
         return;
-    key = tp_parallel_key(m);
+    key = tp_parallel_number(m);
     for (uint32_t d = 0; d < s->rank; d++)
         n *= (size_t)s->size[d];
     tp_spend(m->arena, (int64_t)n);

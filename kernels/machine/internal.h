@@ -98,14 +98,14 @@ typedef struct tp_ref {
     bool awaited;       /* ahead.c: worth to be asked for */
     const char *comes;  /* ... and where the window lies that was asked for, NULL: none */
     uint32_t *visited;  /* outputs: per block, 1 + number of the run that wrote it */
-    int64_t *visit_key; /* outputs: parallel coordinates of that run, hashed */
+    int64_t *visit_key; /* outputs: tp_parallel_number() of that run */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
     size_t nblocks;
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
-    int64_t *starts; /* and per run its window's start, then its parallel coordinates, hashed */
+    int64_t *starts; /* and per run its window's start, then its tp_parallel_number() */
     uint32_t nstarts, starts_room;
-    int64_t *writer, *reader; /* far.c, per element: parallel coordinates, hashed, of steps that write it, read it */
-    bool returned;            /* outputs: this run has the window of an earlier one */
+    int64_t *writer, *reader;       /* far.c, per element: tp_parallel_number() of steps that write it, read it */
+    bool returned;                  /* outputs: this run has the window of an earlier one */
     const tp_statement *last_store; /* statement that last wrote it */
     struct tp_alias *shared;        /* alias.c: its array is another operand's too */
     int64_t run_key, run_number;    /* ... and its last step so far */
@@ -255,7 +255,9 @@ typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, v
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
 /* Which outputs stream: once the grid and the body are there. */
 void tp_streams_prepare(tp_machine *m);
-int64_t tp_parallel_key(const tp_machine *m);
+/* Number of the step's coordinates along parallel axes among all there are: of the core, if each had one. */
+int64_t tp_parallel_number(const tp_machine *m);
+/* "o[3, 17]": the element of the array that a lane of a window is. */
 tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane);
 
 /* comparisons.c: each comparison of a position (made of iota or of program ids) of

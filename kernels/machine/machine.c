@@ -421,9 +421,9 @@ static void begin_run(tp_machine *m, uint32_t index)
     r->resident = true;
     r->returned = false;
     if (r->owner)
-        claim_elements(m, r, tp_parallel_key(m));
+        claim_elements(m, r, tp_parallel_number(m));
     else if (r->visited)
-        claim_block(m, r, tp_parallel_key(m));
+        claim_block(m, r, tp_parallel_number(m));
     open_window(m, index);
 }
 
@@ -730,7 +730,7 @@ tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
     for (uint32_t x = 0; x < r->kernel->naxes; x++)
         m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
     m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));
-    m.stats.moved = TP_NEWN(a, tp_moved, tp_noperands(r->kernel));
+    m.stats.moved = TP_NEWN(a, tp_traffic, tp_noperands(r->kernel));
     return m;
 }
 

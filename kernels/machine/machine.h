@@ -22,10 +22,10 @@ typedef struct tp_trap {
 } tp_trap;
 
 /* What moved between the array of an operand and the machine: by windows, and by copies of the body. */
-typedef struct tp_moved {
+typedef struct tp_traffic {
     int64_t fetches, fetched; /* times; elements, the parts that lie inside the array */
     int64_t writes, written;
-} tp_moved;
+} tp_traffic;
 
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
@@ -37,7 +37,7 @@ typedef struct tp_run_stats {
     int64_t dot_flops,
         mxu_flops;               /* of dots: as above; on tiles of the target's matrix unit (cost/cost.h), of 0: none */
     int64_t transcendental;      /* elements of operations for which tp_prim_transcendental() holds */
-    tp_moved *moved;             /* by operand, in the arena of the run */
+    tp_traffic *moved;           /* by operand, in the arena of the run */
     int64_t bytes_in, bytes_out; /* of arrays, in windows that moved: the parts that lie inside */
     int64_t in_place;            /* moved windows that were not copied */
     double prepare, steps_wall, steps_cpu; /* seconds; CPU time of all threads of the process */

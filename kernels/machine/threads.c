@@ -134,7 +134,7 @@ static bool equip(worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t me
 
 /* ---- all of them ---- */
 
-static void add_moved(tp_moved *to, const tp_moved *m)
+static void add_moved(tp_traffic *to, const tp_traffic *m)
 {
     to->fetches += m->fetches;
     to->fetched += m->fetched;

@@ -47,7 +47,7 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
 
 void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in)
 {
-    tp_moved *moved = &m->stats.moved[operand];
+    tp_traffic *moved = &m->stats.moved[operand];
     tp_assert(operand < tp_noperands(m->k) && elements >= 0);
     *(in ? &moved->fetches : &moved->writes) += 1;
     *(in ? &moved->fetched : &moved->written) += elements;
@@ -94,13 +94,13 @@ tp_str tp_element_text(tp_machine *m, const tp_ref *r, size_t lane)
     return tp_buf_view(&b);
 }
 
-int64_t tp_parallel_key(const tp_machine *m)
+int64_t tp_parallel_number(const tp_machine *m)
 {
-    int64_t key = 0;
+    int64_t n = 0; /* no larger than the grid */
     for (uint32_t a = 0; a < m->k->naxes; a++)
         if (m->k->axes[a].parallel)
-            key = key * 1000003 + m->env[m->k->axes[a].sym];
-    return key;
+            n = n * m->grid.steps[a] + m->env[m->k->axes[a].sym];
+    return n;
 }
 
 /* ---- outputs that go past the caches ---- */

@@ -10,7 +10,7 @@ typedef struct boxing {
     tp_ctx c; /* of a temporary arena */
     const tp_spec *spec;
     const tp_equiv_options *o;
-    tp_shrinking how;
+    tp_shrink_mode how;
     tp_equiv e;
     bool equal;
     uint32_t out_of_memory;
@@ -41,7 +41,7 @@ static void box_with_small_blocks(void *arg)
 }
 
 /* All of it, or nothing: false. */
-static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_equiv_options *o, tp_equiv *out)
+static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrink_mode how, const tp_equiv_options *o, tp_equiv *out)
 {
     tp_arena *work = tp_arena_child_limited(c->arena, o->max_memory);
     tp_equiv_options quick = *o; /* what differs with small blocks is looked at with the spec's */
@@ -69,8 +69,8 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrinking how, const tp_eq
 
 void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out)
 {
-    for (int how = 0; how < TP_SHRINKINGS; how++)
-        if (small_box(c, s, (tp_shrinking)how, o, out))
+    for (int how = 0; how < TP_SHRINK_MODES; how++)
+        if (small_box(c, s, (tp_shrink_mode)how, o, out))
             return;
     for (uint32_t i = 0; i < s->nkernels && out->equal; i++) {
         tp_box *box = TP_NEW(c->arena, tp_box);

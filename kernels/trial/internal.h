@@ -67,12 +67,12 @@ double tp_effort_of(const tp_kernel *k, const int64_t *env);
 
 /* shrink.c: the spec with small blocks in place of its own; its kernels are
  * read like those of any spec. *blocks: "bm=4, bk in {4, 8}". */
-typedef enum tp_shrinking {
+typedef enum tp_shrink_mode {
     TP_SHRINK_BLOCKS, /* fixed and chosen sizes that name blocks, each on its own */
     TP_SHRINK_ALL,    /* every number that a common factor of the blocks divides */
-    TP_SHRINKINGS
-} tp_shrinking;
+    TP_SHRINK_MODES
+} tp_shrink_mode;
 /* NULL: there is nothing to shrink, or what comes out is no spec. Both live in c->arena. */
-tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrinking how, tp_str *blocks);
+tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrink_mode how, tp_str *blocks);
 
 #endif

@@ -186,7 +186,7 @@ static void shrink_all(shrinking *x)
     tp_buf_printf(&x->blocks, "all numbers that %lld divides are divided by it", (long long)factor);
 }
 
-tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrinking how, tp_str *blocks)
+tp_spec *tp_shrunk(tp_ctx *c, const tp_spec *s, tp_shrink_mode how, tp_str *blocks)
 {
     shrinking x = {.c = c, .spec = s, .blocks = {.arena = c->arena}};
     if (how == TP_SHRINK_BLOCKS)

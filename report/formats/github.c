@@ -18,7 +18,7 @@ static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     static const char *const COMMANDS[] = {"notice", "warning", "error"};
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
+    const tp_shown_finding *all = tp_shown_findings(a, w->r, s, &n);
     for (uint32_t i = 0; i < n; i++) {
         const tp_finding *f = all[i].finding;
         tp_linecol start = tp_linecol_of(s->source, f->loc.start), end = tp_linecol_of(s->source, f->loc.end);

@@ -19,7 +19,7 @@ static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
     static const char *const SEVERITIES[] = {"info", "minor", "major"};
     issues *kept = w->state = w->state ? w->state : TP_NEW(w->arena, issues);
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
+    const tp_shown_finding *all = tp_shown_findings(a, w->r, s, &n);
     for (uint32_t i = 0; i < n; i++) {
         const tp_finding *f = all[i].finding;
         struct json_object *o = json_object_new_object(), *location = json_object_new_object(),

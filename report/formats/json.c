@@ -362,7 +362,7 @@ static json *bits(const tp_equiv *e)
     return o;
 }
 
-static void add_covered(json *o, const tp_covered *c)
+static void add_covered(json *o, const tp_coverage_count *c)
 {
     for (int k = 0; k < TP_POINT_KINDS; k++) {
         json *of = json_object_new_object();

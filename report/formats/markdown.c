@@ -127,7 +127,7 @@ static void write_domain(const tp_spec_report *s, tp_arena *a, FILE *out)
     }
 }
 
-static void write_finding(const tp_shown *x, tp_arena *a, FILE *out)
+static void write_finding(const tp_shown_finding *x, tp_arena *a, FILE *out)
 {
     static const char *const NAMES[] = {"advice", "warning", "error"};
     enum { WIDTH = 200 };
@@ -160,7 +160,7 @@ _Static_assert((int)DOMAINS < (int)TP_PARTS, "a part for each");
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
+    const tp_shown_finding *all = tp_shown_findings(a, w->r, s, &n);
     write_row(s, a, tp_part_out(w, ROWS));
     if (s->spec)
         write_domain(s, a, tp_part_out(w, DOMAINS));

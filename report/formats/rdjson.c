@@ -32,7 +32,7 @@ static struct json_object *suggestion(tp_arena *a, const tp_source *s, const tp_
     return o;
 }
 
-static struct json_object *diagnostic(tp_arena *a, const tp_shown *shown)
+static struct json_object *diagnostic(tp_arena *a, const tp_shown_finding *shown)
 {
     static const char *const SEVERITIES[] = {"INFO", "WARNING", "ERROR"};
     const tp_finding *f = shown->finding;
@@ -57,7 +57,7 @@ static struct json_object *diagnostic(tp_arena *a, const tp_shown *shown)
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     uint32_t n;
-    const tp_shown *all = tp_shown_findings(a, w->r, s, &n);
+    const tp_shown_finding *all = tp_shown_findings(a, w->r, s, &n);
     for (uint32_t i = 0; i < n; i++)
         tp_add_element(w, all[i].severity, diagnostic(a, &all[i]), 2, a);
 }

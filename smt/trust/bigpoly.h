@@ -43,6 +43,7 @@ typedef struct tp_bigs {
 } tp_bigs;
 
 void tp_bigs_free(tp_bigs *b); /* the numbers; the rest is the arena's */
+/* Count work; leaves when the budget is spent. */
 void tp_bigs_spend(tp_bigs *b, int64_t work);
 
 tp_bigpoly tp_big_constant(tp_bigs *b, int64_t v);

@@ -565,9 +565,9 @@ static void replay_all(void *arg)
     must(c, tp_reals_same(&c->f, kernel, reference), "kernel and reference have different normal forms");
 }
 
-static tp_replayed run(tp_arena *work, const tp_derivation *d, bool lenient)
+static tp_replay_result run(tp_arena *work, const tp_derivation *d, bool lenient)
 {
-    tp_replayed out = {.steps = d->nsteps, .sides = d->nsides, .used = TP_NEWN(work, bool, d->nsteps + 1)};
+    tp_replay_result out = {.steps = d->nsteps, .sides = d->nsides, .used = TP_NEWN(work, bool, d->nsteps + 1)};
     tp_replay *c = TP_NEW(work, tp_replay);
     *c = (tp_replay){.d = d, .out = &out, .lenient = lenient};
     c->f = (tp_reals){.arena = work, .d = d, .own = tp_own_new(work, d->p)};
@@ -587,14 +587,14 @@ static tp_replayed run(tp_arena *work, const tp_derivation *d, bool lenient)
     return out;
 }
 
-tp_replayed tp_sift_derivation(tp_arena *work, const tp_derivation *d)
+tp_replay_result tp_sift_derivation(tp_arena *work, const tp_derivation *d)
 {
     return run(work, d, true);
 }
 
-tp_replayed tp_replay_derivation(tp_arena *work, const tp_derivation *d, bool proofs)
+tp_replay_result tp_replay_derivation(tp_arena *work, const tp_derivation *d, bool proofs)
 {
-    tp_replayed out = run(work, d, false);
+    tp_replay_result out = run(work, d, false);
     for (uint32_t i = 0; i < d->nsides && out.ok && proofs; i++) {
         const tp_side *s = &d->sides[i];
         tp_str why;

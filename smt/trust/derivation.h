@@ -114,17 +114,17 @@ typedef struct tp_derivation {
     uint32_t kernel, reference; /* nodes */
 } tp_derivation;
 
-typedef struct tp_replayed {
+typedef struct tp_replay_result {
     bool ok;
     tp_str why;                    /* not: what is wrong */
     uint32_t steps, sides, proven; /* replayed; side conditions; those with a checked proof */
     bool *used;                    /* per step: is it needed? */
-} tp_replayed;
+} tp_replay_result;
 
 /* Temporary memory comes from `work`; `proofs`: the proofs of side conditions
  * are checked, too, else their statements alone. `why` and `used` live in work. */
-tp_replayed tp_replay_derivation(tp_arena *work, const tp_derivation *d, bool proofs);
+tp_replay_result tp_replay_derivation(tp_arena *work, const tp_derivation *d, bool proofs);
 /* Which steps hold, and are needed by others or by the end? For who writes one. */
-tp_replayed tp_sift_derivation(tp_arena *work, const tp_derivation *d);
+tp_replay_result tp_sift_derivation(tp_arena *work, const tp_derivation *d);
 
 #endif

@@ -310,9 +310,9 @@ static const form *power(tp_reals *f, const form *x, int64_t n)
 static const form *opaque(tp_reals *f, tp_str op, int64_t number, const form *const *arg, uint32_t nargs)
 {
     atom a = {.kind = TP_REAL_APPLY, .op = op, .number = number, .nargs = nargs};
-    bool turn = tp_real_is_op(op, ">") || tp_real_is_op(op, ">=");
+    bool turn = tp_str_is(op, ">") || tp_str_is(op, ">=");
     if (turn)
-        a.op = tp_real_is_op(op, ">") ? TP_S("<") : TP_S("<=");
+        a.op = tp_str_is(op, ">") ? TP_S("<") : TP_S("<=");
     for (uint32_t i = 0; i < nargs; i++)
         a.arg[i] = arg[turn ? nargs - 1 - i : i];
     return plain_atom(f, &a, 1);
@@ -323,23 +323,23 @@ static const form *by_meaning(tp_reals *f, tp_str op, int64_t number, const form
     const form *x = arg[0], *one = tp_real_constant(f, 1, 1);
     atom log2e = {.kind = TP_REAL_NUMBER, .op = TP_S("log2(e)")};
     if (nargs == 1) {
-        if (tp_real_is_op(op, "exp"))
+        if (tp_str_is(op, "exp"))
             return exponential(f, x);
-        if (tp_real_is_op(op, "exp2"))
+        if (tp_str_is(op, "exp2"))
             return exponential(f, tp_real_times(f, x, plain_atom(f, &log2e, -1)));
-        if (tp_real_is_op(op, "expm1"))
+        if (tp_str_is(op, "expm1"))
             return tp_real_plus(f, exponential(f, x), one, -1);
-        if (tp_real_is_op(op, "square"))
+        if (tp_str_is(op, "square"))
             return tp_real_times(f, x, x);
-        if (tp_real_is_op(op, "**"))
+        if (tp_str_is(op, "**"))
             return power(f, x, number);
-        if (tp_real_is_op(op, "rsqrt"))
+        if (tp_str_is(op, "rsqrt"))
             return inverse(f, opaque(f, TP_S("sqrt"), 0, arg, 1));
-        if (tp_real_is_op(op, "logistic"))
+        if (tp_str_is(op, "logistic"))
             return inverse(f, tp_real_plus(f, one, exponential(f, tp_real_negative(f, x)), 1));
-        if (tp_real_is_op(op, "silu"))
+        if (tp_str_is(op, "silu"))
             return tp_real_times(f, x, inverse(f, tp_real_plus(f, one, exponential(f, tp_real_negative(f, x)), 1)));
-        if (tp_real_is_op(op, "relu")) {
+        if (tp_str_is(op, "relu")) {
             const form *const both[] = {x, tp_real_constant(f, 0, 1)};
             return opaque(f, TP_S("maximum"), 0, both, 2);
         }
@@ -373,23 +373,23 @@ static const form *apply(tp_reals *f, const tp_real_node *r)
     const form *arg[3], *one = tp_real_constant(f, 1, 1);
     for (uint32_t i = 0; i < r->nargs; i++)
         arg[i] = node(f, r->arg[i]);
-    if (r->nargs == 2 && tp_real_is_op(r->op, "+"))
+    if (r->nargs == 2 && tp_str_is(r->op, "+"))
         return tp_real_plus(f, arg[0], arg[1], 1);
-    if (r->nargs == 2 && tp_real_is_op(r->op, "-"))
+    if (r->nargs == 2 && tp_str_is(r->op, "-"))
         return tp_real_plus(f, arg[0], arg[1], -1);
-    if (r->nargs == 2 && (tp_real_is_op(r->op, "*") || tp_real_is_op(r->op, "&")))
+    if (r->nargs == 2 && (tp_str_is(r->op, "*") || tp_str_is(r->op, "&")))
         return tp_real_times(f, arg[0], arg[1]);
-    if (r->nargs == 2 && tp_real_is_op(r->op, "/"))
+    if (r->nargs == 2 && tp_str_is(r->op, "/"))
         return tp_real_times(f, arg[0], inverse(f, arg[1]));
-    if (r->nargs == 2 && tp_real_is_op(r->op, "|"))
+    if (r->nargs == 2 && tp_str_is(r->op, "|"))
         return tp_real_plus(f, tp_real_plus(f, arg[0], arg[1], 1), tp_real_times(f, arg[0], arg[1]), -1);
-    if (r->nargs == 1 && tp_real_is_op(r->op, "neg"))
+    if (r->nargs == 1 && tp_str_is(r->op, "neg"))
         return tp_real_negative(f, arg[0]);
-    if (r->nargs == 1 && tp_real_is_op(r->op, "~"))
+    if (r->nargs == 1 && tp_str_is(r->op, "~"))
         return tp_real_plus(f, one, arg[0], -1);
-    if (r->nargs == 1 && tp_real_is_op(r->op, "the same")) /* a cast that the claim takes for the identity */
+    if (r->nargs == 1 && tp_str_is(r->op, "the same")) /* a cast that the claim takes for the identity */
         return arg[0];
-    if (r->nargs == 3 && tp_real_is_op(r->op, "where"))
+    if (r->nargs == 3 && tp_str_is(r->op, "where"))
         return tp_real_plus(f, tp_real_times(f, arg[0], arg[1]),
                             tp_real_times(f, tp_real_plus(f, one, arg[0], -1), arg[2]), 1);
     return apply_guarded(f, r->op, r->number, arg, r->nargs, 0);
@@ -499,8 +499,8 @@ static void part(tp_reals *f, const product *p, bool joins, atom *a, product *ou
         product one = {.num = 1, .den = 1, .nfactors = 1, .factor = {p->factor[i]}};
         const atom *x = p->factor[i].atom;
         bool in = speaks(f, &one, a);
-        if (in && joins && !joined && x->kind == TP_REAL_FOLD && tp_real_is_op(x->op, "sum") &&
-            p->factor[i].power == 1 && x->arg[0]->n == 1)
+        if (in && joins && !joined && x->kind == TP_REAL_FOLD && tp_str_is(x->op, "sum") && p->factor[i].power == 1 &&
+            x->arg[0]->n == 1)
             joined = x;
         else
             tp_real_add_factor(f, in ? inner : outer, p->factor[i]);
@@ -547,7 +547,7 @@ const form *tp_reals_sum(tp_reals *f, const atom *over, const form *body)
 
 static bool is_unit(const tp_real_node *r, tp_str fold)
 {
-    return r->kind == TP_REAL_NUMBER && tp_real_is_op(r->op, tp_real_is_op(fold, "max") ? "-inf" : "inf");
+    return r->kind == TP_REAL_NUMBER && tp_str_is(r->op, tp_str_is(fold, "max") ? "-inf" : "inf");
 }
 
 /* Conditions outside of which the body is the unit: of points that are none. */
@@ -555,7 +555,7 @@ static uint32_t peel(tp_reals *f, atom *a, uint32_t body)
 {
     for (;;) {
         const tp_real_node *r = &f->d->reals[body - 1];
-        bool extreme = tp_real_is_op(a->op, "max") || tp_real_is_op(a->op, "min");
+        bool extreme = tp_str_is(a->op, "max") || tp_str_is(a->op, "min");
         if (!extreme || r->kind != TP_REAL_IF)
             return body;
         bool no = is_unit(&f->d->reals[r->arg[1] - 1], a->op), yes = is_unit(&f->d->reals[r->arg[0] - 1], a->op);
@@ -613,7 +613,7 @@ static const form *fold(tp_reals *f, const tp_real_node *r)
     atom a = {.kind = TP_REAL_FOLD, .op = r->op};
     uint32_t body = r->arg[0];
     add_counters(f, &a, r);
-    if (tp_real_is_op(r->op, "sum")) {
+    if (tp_str_is(r->op, "sum")) {
         must_not_hold(f, node(f, body), &a);
         return sum_over(f, &a, node(f, body), r->kind == TP_REAL_FOLD);
     }
@@ -659,7 +659,7 @@ static const form *convert(tp_reals *f, const tp_real_node *r)
     case TP_REAL_INTEGER: return integer(f, index_of(f, r->e));
     case TP_REAL_RATIO: return tp_real_constant(f, r->num, r->den);
     case TP_REAL_NUMBER:
-        if (tp_real_is_op(r->op, "inf") || tp_real_is_op(r->op, "-inf") || tp_real_is_op(r->op, "nan"))
+        if (tp_str_is(r->op, "inf") || tp_str_is(r->op, "-inf") || tp_str_is(r->op, "nan"))
             tp_reals_stop(f, "it computes with infinity");
         return plain_atom(f, &(atom){.kind = TP_REAL_NUMBER, .op = r->op}, 1);
     case TP_REAL_READ: {

@@ -122,15 +122,9 @@ static tp_str form_key(tp_reals *f, const form *x, const scope *s)
     return tp_buf_view(&b);
 }
 
-bool tp_real_is_op(tp_str op, const char *name)
-{
-    return tp_str_is(op, name);
-}
-
 static bool is_symmetric(tp_str op)
 {
-    return tp_real_is_op(op, "maximum") || tp_real_is_op(op, "minimum") || tp_real_is_op(op, "==") ||
-           tp_real_is_op(op, "!=");
+    return tp_str_is(op, "maximum") || tp_str_is(op, "minimum") || tp_str_is(op, "==") || tp_str_is(op, "!=");
 }
 
 static scope inside(tp_reals *f, const atom *a, const scope *s)
@@ -303,7 +297,6 @@ static bool merge_once(tp_reals *f, form *x)
     return false;
 }
 
-/* Like products added, conditions and their opposites joined. */
 const form *tp_real_collect(tp_reals *f, const product *at, uint32_t n)
 {
     form *x = tp_real_form_of(f, at, n);
@@ -343,7 +336,6 @@ const form *tp_real_plus(tp_reals *f, const form *a, const form *b, int64_t scal
     return tp_real_collect(f, at, a->n + b->n);
 }
 
-/* False: it is 0 then. */
 bool tp_real_add_guard(tp_reals *f, product *p, guard g)
 {
     if (tp_real_has_guard(p, g.key))
@@ -360,7 +352,7 @@ static bool is_comparison(const atom *a)
 {
     static const char *const NAMES[] = {"==", "!=", "<", "<=", ">", ">="};
     for (int i = 0; a->kind == TP_REAL_APPLY && i < 6; i++)
-        if (tp_real_is_op(a->op, NAMES[i]))
+        if (tp_str_is(a->op, NAMES[i]))
             return true;
     return false;
 }

@@ -16,7 +16,7 @@ typedef struct tp_nothing {
 typedef struct tp_replay {
     tp_reals f;
     const tp_derivation *d;
-    tp_replayed *out;
+    tp_replay_result *out;
     tp_binders binders;
     TP_VEC(tp_expr) premises; /* in the checker's pool */
     TP_VEC(uint32_t) rule_step;

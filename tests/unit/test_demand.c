@@ -299,8 +299,8 @@ static void compare_file(void *arg)
     file_run *f = arg;
     loaded *l = f->l;
     tp_str blocks;
-    for (int how = 0; how < TP_SHRINKINGS; how++) {
-        tp_spec *small = tp_shrunk(&l->ctx, l->spec, (tp_shrinking)how, &blocks);
+    for (int how = 0; how < TP_SHRINK_MODES; how++) {
+        tp_spec *small = tp_shrunk(&l->ctx, l->spec, (tp_shrink_mode)how, &blocks);
         for (uint32_t i = 0; small && i < small->nkernels; i++) {
             tp_box box = tp_cases_box(&l->ctx, small->kernels[i], 4, 1 << 14);
             for (uint32_t n = 0; n < box.cases.len; n += 1 + box.cases.len / 3)

@@ -49,7 +49,7 @@ static bool accepted(tp_arena *a, json *row, tp_str *why)
         *why = r.ctx.findings.len ? r.ctx.findings.at[0].message : TP_S("too large");
         return false;
     }
-    tp_replayed done = tp_replay_derivation(a, r.certificate.derivation, true);
+    tp_replay_result done = tp_replay_derivation(a, r.certificate.derivation, true);
     *why = done.why;
     return done.ok && done.proven == done.sides;
 }

@@ -209,6 +209,57 @@ static void variables_are_what_was_assigned_last(void **state)
     }
 }
 
+/* ---- parallel axes ---- */
+
+/* The trap of a run in order; "": none. */
+static tp_str trap_of(tp_arena *a, const char *grid, const char *length, const char *map)
+{
+    tp_str text = tp_printf(
+        a,
+        "{\"tileproof\": 1, \"name\": \"far\", \"target\": \"none\", \"grid\": [%s], \"inputs\": [{\"name\": \"x\", "
+        "\"dtype\": \"int8\", \"shape\": [1]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"int8\", \"shape\": [%s], "
+        "\"block_shape\": [1], \"index_map\": [\"%s\"]}], \"kernel\": [\"o[...] = x[...]\"]}",
+        grid, length, map);
+    loaded *l = load_text(text.p);
+    assert_non_null(l->spec);
+    const tp_kernel *k = l->spec->kernels[0];
+    tp_tensor arrays[2];
+    tp_trap trap = {.rule = ""};
+    int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+    }
+    tp_run_request r = {
+        .kernel = k, .env = env, .arrays = arrays, .max_steps = 3000000, .in_order = true, .threads = 1};
+    tp_status st = tp_machine_run(a, &r, &trap, NULL);
+    tp_str rule = tp_printf(a, "%s", st == TP_OK ? "" : trap.rule);
+    unload(l);
+    return rule;
+}
+
+/* i = 0, j = 1000003 and i = 1, j = 0 write one element, on two cores; and so many axes that no product of large
+ * numbers, one for each, has room. */
+static void each_core_has_a_number_of_its_own(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_str many = TP_S(""), map = TP_S("0");
+    const char *far = "{\"axis\": \"i\", \"steps\": 2, \"semantics\": \"parallel\"}, {\"axis\": \"j\", \"steps\": "
+                      "1000004, \"semantics\": \"parallel\"}";
+    assert_string_equal(trap_of(a, far, "2000007", "i * 1000003 + j").p, "TP403");
+    assert_string_equal(trap_of(a, far, "2000008", "i * 1000004 + j").p, "");
+    for (int x = 0; x < 8; x++) {
+        many = tp_printf(a, "%.*s%s{\"axis\": \"x%d\", \"steps\": 3, \"semantics\": \"parallel\"}", TP_FMT(many),
+                         x ? ", " : "", x);
+        map = tp_printf(a, "(%.*s) * 3 + x%d", TP_FMT(map), x);
+    }
+    assert_string_equal(trap_of(a, many.p, "6561", map.p).p, "");
+    tp_arena_free(a);
+}
+
 /* ---- kernels that nobody should have let run ---- */
 
 /* A receipt that somebody forged lets any kernel run, on memory of the caller's. Each array has its own here, which
@@ -282,9 +333,10 @@ static void forged_receipts_reach_no_other_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
-                                       cmocka_unit_test(products_are_added_as_by_two_statements),
-                                       cmocka_unit_test(variables_are_what_was_assigned_last),
-                                       cmocka_unit_test(forged_receipts_reach_no_other_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_gallery_has_one_answer), cmocka_unit_test(products_are_added_as_by_two_statements),
+        cmocka_unit_test(each_core_has_a_number_of_its_own), cmocka_unit_test(variables_are_what_was_assigned_last),
+        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ static void combinations_are_merged(void **state)
                  {TP_UNKNOWN, TP_PROVEN, TP_UNKNOWN, ""}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         tp_arena *a = tp_arena_new(0);
-        tp_merged m = {.next = {NULL, 0, 0}};
+        tp_merger m = {.next = {NULL, 0, 0}};
         for (int second = 0; second < 2; second++) {
             tp_verdict v = second ? CASES[i].second : CASES[i].first;
             tp_finding f = {.rule = TP_RULE_EXTENT,
