@@ -96,7 +96,7 @@ def main():
     o = parser.parse_args()
     gallery = sorted(g for g in glob.glob("examples/*/*.tile.json") if "/broken/" not in g)
     print("## Many specs\n\nMade by `bench/many.py`, one core. Random specs are those of `tests/unit/random_body.h`: most break a rule, and their fixes are tried.\n")
-    with tempfile.TemporaryDirectory(dir=".") as place:
+    with tempfile.TemporaryDirectory(dir="build/bench") as place:
         room = pathlib.Path(place)
         (room / "specs").mkdir()
         subprocess.run([o.specs, room / "specs", str(o.count), "1"], check=True)
