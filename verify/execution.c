@@ -421,7 +421,8 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
         bool known = false;
         for (uint32_t j = 0; j < into->len; j++)
             known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 &&
-                     (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start);
+                     (tp_str_eq(into->at[j].subject, f.subject) || into->at[j].loc.start == f.loc.start ||
+                      tp_str_eq(into->at[j].message, f.message));
         if (known)
             continue;
         if (!unstable)

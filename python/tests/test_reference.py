@@ -66,7 +66,6 @@ def test_operands_that_are_no_arguments():
 
 
 @pytest.mark.parametrize("name, reference, sentence", [
-    ("gather by ids", lambda ids, x: x * (ids + 1)[:, None, None], "the prefetched `ids`"),
     ("elementwise exp", lambda x: x[:3], "results"),
     ("elementwise exp", lambda x: kernels.CALLS["elementwise exp"][0](x), "reaches a pallas_call"),
     ("two calls", jnp.exp, "2 pallas_calls"),

@@ -137,7 +137,7 @@ def test_the_grid_of_a_pipeline_is_where_it_is_made():
 
 @pytest.mark.parametrize("by_copy", [False, True])
 def test_a_difference_names_what_writes_the_output(by_copy):
-    """Also where the reference is not read, as for a table among its arguments."""
+    """Also where the function is more than the call, and only executed."""
     def call(at, x):
         def body(at_ref, x_ref, o_ref, sem):
             if by_copy:
@@ -147,7 +147,20 @@ def test_a_difference_names_what_writes_the_output(by_copy):
 
         spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(1,), in_specs=[pl.BlockSpec(memory_space=pl.ANY if by_copy else pltpu.VMEM)],
                                             out_specs=pl.BlockSpec((8, 256), lambda i, at: (0, 0)), scratch_shapes=[pltpu.SemaphoreType.DMA])
-        return pl.pallas_call(body, grid_spec=spec, out_shape=jax.ShapeDtypeStruct((8, 256), F32))(at, x)
+        return pl.pallas_call(body, grid_spec=spec, out_shape=jax.ShapeDtypeStruct((8, 256), F32))(at, x) + 0
 
     report = tileproof.verify(call, lambda at, x: jax.lax.dynamic_slice(x, (at[0], 0), (8, 256)), jnp.array([8]), X)
     assert not report.ok and f"test_told.py:{line_of('# by copy' if by_copy else '# by store')}" in str(report), report
+
+
+def test_what_writes_a_part_of_an_output():
+    def halves(x, second=128):
+        def body(x_ref, o_ref):
+            o_ref[:, :128] = x_ref[:, :128]  # one half
+            o_ref[:, second:second + 128] = x_ref[:, 128:] * 2  # the other
+        rows = pl.BlockSpec((8, 256), lambda i: (i, 0))
+        return pl.pallas_call(body, grid=8, in_specs=[rows], out_specs=rows, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
+
+    assert tileproof.check(halves, X).ok
+    f = found(tileproof.check(lambda x: halves(x, 0), X), "TP401")
+    assert f.note.startswith("written at") and all(f"test_told.py:{line_of(text)}" in f.note for text in ("# one half", "# the other")), f

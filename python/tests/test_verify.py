@@ -337,3 +337,66 @@ def unturned(x):
 def test_a_proposal_is_one_line():
     [found] = tileproof.verify(unturned, jnp.transpose, jnp.asarray(np.tile(X, (1, 2)))).of("violated")
     assert 'write `"j", "i"` in place of `"i", "j"`' in found.help, found.help
+
+
+@pytest.mark.parametrize(("dtype", "step"), [(jnp.int32, lambda x: x * 1103515245 + 12345), (jnp.uint32, lambda x: (x ^ (x >> 5)) * jnp.uint32(0x85EBCA6B)),
+                                             (jnp.int32, lambda x: (x << 28) >> 28), (jnp.uint32, lambda x: (x - jnp.uint32(9)) >> 3)])
+def test_integers_of_a_reference_that_wrap_around(dtype, step):
+    """They do in jnp, and not in a spec: the function is executed, and the kernel is not accused."""
+    def call(x, step=step):
+        def body(x_ref, o_ref):
+            o_ref[...] = step(x_ref[...])
+        return pl.pallas_call(body, grid=(4,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    x = jnp.arange(256 * 128, dtype=dtype).reshape(256, 128)
+    report = tileproof.verify(call, step, x)
+    assert report.ok and report.compared == {"call()": "tested"}, report
+    assert not tileproof.verify(lambda x: call(x, lambda x: step(x) + 1), step, x).equivalence
+
+
+def test_small_integers_of_a_reference_do_not_wrap():
+    def call(x):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...].astype(jnp.int32) * 1000 + 7
+        return pl.pallas_call(body, grid=(4,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(x.shape, jnp.int32))(x)
+
+    report = tileproof.verify(call, lambda x: x.astype(jnp.int32) * 1000 + 7, jnp.arange(256 * 128).reshape(256, 128).astype(jnp.int8))
+    assert report.ok and "algebra" in {t.name for t in report.tiers}, report
+
+
+def test_integers_have_to_be_equal():
+    """Token 30000 is not token 30001, though it is within a thousandth of it; a tolerance that is given holds for integers, too."""
+    def call(x, more=0):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] + more
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x) + 0
+
+    def naive(x):
+        return x
+
+    tokens = jnp.arange(30000, 31024, dtype=jnp.int32).reshape(8, 128)
+    assert tileproof.verify(call, naive, tokens).ok
+    off = functools.partial(call, more=1)
+    assert not tileproof.verify(off, naive, tokens).equivalence
+    assert tileproof.verify(off, naive, tokens, rtol=1e-3, atol=0).equivalence
+    with pytest.raises(AssertionError, match="1024 of 1024 elements"):
+        tileproof.assert_equivalent(off, naive, tokens)
+
+
+def test_a_reference_that_uses_the_prefetched_table():
+    """Embedding rows by a table: all tiers, and the statement of a wrong one; a copy by the table, too."""
+    def call(ids, x, at=lambda i, ids: (ids[i], 0, 0)):
+        def body(ids_ref, x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+        spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(6,), in_specs=[pl.BlockSpec((None, 8, 128), at)], out_specs=pl.BlockSpec((None, 8, 128), lambda i, ids: (i, 0, 0)))
+        return pl.pallas_call(body, grid_spec=spec, out_shape=jax.ShapeDtypeStruct((6, 8, 128), x.dtype))(ids, x)
+
+    def naive(ids, x):
+        return x[ids] * 2
+
+    ids, x = jnp.array([3, 1, 1, 0, 2, 2], jnp.int32), X.reshape(32, 8, 128)
+    report = tileproof.verify(call, naive, ids, x)
+    assert report.ok and {t.name: t.verdict for t in report.tiers}["algebra"] == "tested", report
+    report = tileproof.verify(lambda ids, x: call(ids, x, lambda i, ids: (i, 0, 0)), naive, ids, x)
+    wrong, = [f for f in report.of("violated") if f.rule == "TP701"]
+    assert "lambda i, ids: (i, 0, 0)" in str(wrong), report

@@ -169,6 +169,8 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
+        if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
+            text["note"] += "".join(f"; {place}" if n else f"written at {place}" for n, place in enumerate(_stores(spec, {text["subject"]})))
         out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"),
                            python=places.of_finding(spec, f, lines),
                            grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))
@@ -223,7 +225,7 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     AssertionError for a trap, for results that differ, and when a pallas_call
     that fn reaches by tracing did not run, or there is none. Tolerances are
     relative to each element and to the root mean square of the result; by
-    default tolerance() of the results of both.
+    default tolerance() of the results of both, and none for integers and bools.
     Raises Unsupported for what the importer or the engine cannot follow.
     """
     import jax
@@ -238,14 +240,15 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     if len(got) != len(want):
         raise AssertionError(f"{len(got)} results, the reference has {len(want)}")
     by_default = tolerance(got + want)
-    rtol, atol = (by_default if t is None else t for t in (rtol, atol))
     for n, (g, w) in enumerate(zip(got, want, strict=True)):
         a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
+        default = 0 if all(np.asarray(r).dtype.kind in "iub" for r in (g, w)) else by_default
+        relative, absolute = (default if t is None else t for t in (rtol, atol))
         if a.shape != b.shape:
             raise AssertionError(f"result {n} has shape {a.shape}, the reference {b.shape}")
         both = np.isfinite(a) & np.isfinite(b)
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
-        wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= atol * scale + rtol * np.abs(b))))
+        wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b))))
         if wrong.any():
             raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
     return len(calls)
@@ -303,11 +306,14 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
 
 def _written(spec: dict[str, Any]) -> str:
     """Where the body stores into outputs, as more lines."""
-    names = {o["name"] for o in spec["outputs"] if not o.get("discard")}
+    return "".join(f"\n  written at {place}" for place in _stores(spec, {o["name"] for o in spec["outputs"] if not o.get("discard")}))
+
+
+def _stores(spec: dict[str, Any], names: set[str]) -> list[str]:
+    """Where the body stores or copies into the operands of these names."""
     stores = [n for n, line in enumerate(spec["kernel"]) if line.strip().removeprefix("store(").partition("[")[0] in names
               or (line.strip().startswith(("copy(", "copy_start(")) and any(f", {name}[" in line for name in names))]
-    shown = dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores)
-    return "".join(f"\n  written at {place}" for place in shown)
+    return list(dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores))
 
 
 def _executed(fn: Any, calls: Any) -> None:

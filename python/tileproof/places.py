@@ -82,7 +82,7 @@ def named(spec: dict[str, Any], said: str) -> str:
     return said + "".join(f"; `{v}` is made at {shown(made_at)}" for v, made_at in nameless.items())
 
 
-VALUE = r"\bv\d+\b"  # what the importer calls values
+VALUE = r"\b[vc]\d+\b"  # what the importer calls values, and those that loops carry
 
 
 def _values(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import jaxpr as jx
+from . import wrapping
 from .body import Body, Value
 from .errors import Unsupported
 
@@ -47,13 +48,14 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
             raise Unsupported(f"operands of the call that are no arguments of the function as they are; the reference cannot take the "
                               f"operands {', '.join(names)} in their place ({e})", jx.where(eqn)) from None
         parameters = list(names)
+    if (wraps := wrapping.place(traced)) is not None:
+        raise Unsupported("integers of a reference that wrap around", wraps or jx.where(eqn))
     inner = jx.open_jaxpr(traced)
     used = {a for e in inner.eqns for a in e.invars if not jx.is_literal(a)} | {a for a in inner.outvars if not jx.is_literal(a)}
     values = []
     for n, (var, name) in enumerate(zip(inner.invars, parameters, strict=True)):
-        if var in used and (name is None or name in tables):
-            what = f"the prefetched `{name}`" if name else f"argument {n}, which is no operand of the call"
-            raise Unsupported(f"a reference that uses {what}", jx.where(eqn))
+        if var in used and name is None:
+            raise Unsupported(f"a reference that uses argument {n}, which is no operand of the call", jx.where(eqn))
         values.append(Value(name or "", tuple(var.aval.shape), jx.dtype_name(var.aval)))
     outputs = [o for o in spec["outputs"] if not o.get("discard")]
     shapes = [tuple(v.aval.shape) for v in inner.outvars]

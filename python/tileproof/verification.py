@@ -90,7 +90,7 @@ def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, si
     where `args` are arrays: on them, or else on inputs that are filled; with
     `sizes` at those that `verify` picks, no other case being begun after
     `seconds`. Tolerances are those of assert_equivalent; by default 1e-3, or
-    two units of the narrowest float among the results.
+    two units of the narrowest float among the results; integers have to be equal.
 
     `progress`: whether stderr shows what is being done (default: where it is a
     terminal and takes long), or a function of (done, all, text).
@@ -226,8 +226,12 @@ class _Run:
     def within(self, args: tuple[Any, ...]) -> str:
         """The tolerances, in words."""
         from . import jaxpr as jx
+        from .jaxpr import np
 
-        by_default = api.tolerance([r for f in (self.fn, self.reference) for r in jx.trace(f, args).out_avals])
+        results = [r for f in (self.fn, self.reference) for r in jx.trace(f, args).out_avals]
+        if self.tolerance == (None, None) and all(np.issubdtype(r.dtype, np.integer) or r.dtype == bool for r in results):
+            return "nothing: integers are equal"
+        by_default = api.tolerance(results)
         rtol, atol = (by_default if t is None else t for t in self.tolerance)
         return f"{rtol:g} of each element" + f" and {atol:g} of the root mean square" * (atol != 0)
 
