@@ -193,30 +193,13 @@ float tp_f8_to_f32(tp_dtype d, uint8_t code)
     no_cell();
 }
 
-TP_VECTORISED static void compute_row_f8(tp_dtype d, const uint8_t *restrict from, size_t n, float *restrict to)
+TP_VECTORISED static void get_row_f8(tp_dtype d, const uint8_t *restrict from, size_t n, float *restrict to)
 {
 #define EIGHT(...)                                                                                                     \
     for (size_t i = 0; i < n; i++)                                                                                     \
         to[i] = tp_float8_to_f32(from[i], __VA_ARGS__);
 #include "base/dtypes.def"
 #undef EIGHT
-}
-
-/* Of a long row each code is computed once. */
-static void get_row_f8(tp_dtype d, const uint8_t *restrict from, size_t n, float *restrict to)
-{
-    enum { CODES = 256, LONG = 4 * CODES };
-    uint8_t codes[CODES];
-    float value[CODES];
-    if (n < LONG) {
-        compute_row_f8(d, from, n, to);
-        return;
-    }
-    for (size_t c = 0; c < CODES; c++)
-        codes[c] = (uint8_t)c;
-    compute_row_f8(d, codes, CODES, value);
-    for (size_t i = 0; i < n; i++)
-        to[i] = value[from[i]];
 }
 
 TP_VECTORISED static void put_row_f8(tp_dtype d, uint8_t *restrict to, size_t n, const float *restrict from)

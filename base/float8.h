@@ -64,18 +64,23 @@ static inline uint8_t tp_float8_from_f32(float f, int precision, int least, tp_s
     return (uint8_t)(code || specials != TP_SPECIALS_FNUZ ? sign | code : 0);
 }
 
+/* Without branches, so that rows are converted some at a time. */
 static inline float tp_float8_to_f32(uint8_t code, int precision, int least, tp_specials specials)
 {
     if (specials == TP_SPECIALS_FNU)
         return tp_scale_to_f32(code);
     int stored = precision - 1;
-    uint32_t a = code & 0x7fu, sign = (uint32_t)(code & 0x80u) << 24, infinity = 0x7fu >> stored << stored;
-    if (specials == TP_SPECIALS_FNUZ && code == 0x80u)
-        return tp_float_of(0xffc00000u);
-    if (specials == TP_SPECIALS_IEEE ? a >= infinity : specials == TP_SPECIALS_FN && a == 0x7fu)
-        return tp_float_of(sign | (specials == TP_SPECIALS_IEEE && a == infinity ? 0x7f800000u : 0x7fc00000u));
-    float size = tp_float_of(a << (23 - stored)) * tp_float8_power(126 + least);
-    return tp_float_of(tp_bits_of(size) | sign);
+    uint32_t a = code & 0x7fu, sign = (uint32_t)(code & 0x80u) << 24, infinity = 0x7fu >> stored << stored,
+             special = specials == TP_SPECIALS_IEEE ? infinity
+                       : specials == TP_SPECIALS_FN ? 0x7fu
+                                                    : 0x80u,
+             named = specials == TP_SPECIALS_IEEE && a == infinity ? 0x7f800000u : 0x7fc00000u,
+             normal = (a << (23 - stored)) + ((uint32_t)(least + 126) << 23),
+             below = tp_bits_of((float)(int32_t)a * tp_float8_power(least - stored)),
+             is_below = -(uint32_t)(a < 1u << stored), is_special = -(uint32_t)(a >= special),
+             is_nan = -(uint32_t)(specials == TP_SPECIALS_FNUZ && code == 0x80u),
+             size = (below & is_below) | (normal & ~is_below);
+    return tp_float_of(sign | (size & ~is_special) | (named & is_special) | (0xffc00000u & is_nan));
 }
 
 #endif

@@ -440,10 +440,12 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
     }
     if (s->streams)
         stream_strip(last, s->to, t);
-    for (size_t at = 0, some = 0; s->read && at < t->n; at += some) {
+    for (size_t at = 0, some, rows; s->read && at < t->n; at += some * rows) {
         size_t first = (t->at + at) % t->row;
         some = t->row - first < t->n - at ? t->row - first : t->n - at;
-        s->read(s->ctx, t->line + (t->at + at) / t->row, first, (const char *)last->strip.data + at * last->size, some);
+        rows = some == t->row ? (t->n - at) / some : 1;
+        s->read(s->ctx, t->line + (t->at + at) / t->row, first, (const char *)last->strip.data + at * last->size, some,
+                rows);
     }
 }
 

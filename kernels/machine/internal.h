@@ -231,8 +231,8 @@ bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
 /* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
 bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 /* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
- * of which pieces that do not end a row are `multiple`s. False: nothing was done. */
-typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n);
+ * of which pieces that do not end a row are `multiple`s, or `rows` whole rows side by side. False: nothing was done. */
+typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
 /* renamed.c: once values are there; before anything else looks at the body */

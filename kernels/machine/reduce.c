@@ -79,6 +79,36 @@ static float sum_of(const row_sum *s)
     return sum;
 }
 
+/* The sums of some rows of n elements at once, as those of one: each alone would wait for itself. */
+enum { TOGETHER = 4 };
+typedef float lane_sums __attribute__((vector_size(sizeof((row_sum *)0)->lanes), aligned(sizeof(float)), may_alias));
+
+TP_VECTORISED static void sum_together(const float *const *rows, size_t n, float *restrict r)
+{
+    enum { LANES = sizeof(lane_sums) / sizeof(float) };
+    const float *p0 = rows[0], *p1 = rows[1], *p2 = rows[2], *p3 = rows[3];
+    lane_sums s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    float rest[TOGETHER] = {0}, lanes[TOGETHER][LANES];
+    size_t t = 0;
+    for (; t + LANES <= n; t += LANES) {
+        s0 += *(const lane_sums *)(const void *)(p0 + t);
+        s1 += *(const lane_sums *)(const void *)(p1 + t);
+        s2 += *(const lane_sums *)(const void *)(p2 + t);
+        s3 += *(const lane_sums *)(const void *)(p3 + t);
+    }
+    for (; t < n; t++)
+        for (size_t q = 0; q < TOGETHER; q++)
+            rest[q] += rows[q][t];
+    memcpy(lanes[0], &s0, sizeof s0);
+    memcpy(lanes[1], &s1, sizeof s1);
+    memcpy(lanes[2], &s2, sizeof s2);
+    memcpy(lanes[3], &s3, sizeof s3);
+    for (size_t k = 0; k < LANES; k++)
+        for (size_t q = 0; q < TOGETHER; q++)
+            rest[q] += lanes[q][k];
+    memcpy(r, rest, sizeof rest);
+}
+
 static double fold_float(tp_prim prim, bool single, double acc, double v)
 {
     if (prim == TP_P_SUM)
@@ -296,7 +326,18 @@ static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, cons
 {
     enum { AHEAD = 4, LINE = 64 / sizeof(float), MOST = 4096 / sizeof(float) };
     float *r = out->data;
-    for (size_t o = 0; o < out->n; o++) {
+    size_t o = 0;
+    for (; prim == TP_P_SUM && o + TOGETHER <= out->n && g->nin <= MOST; o += TOGETHER) {
+        const float *rows[TOGETHER];
+        for (size_t q = 0; q < TOGETHER; q++) {
+            rows[q] = (const float *)a->data + g->base[o + q];
+            for (size_t t = 0; a->viewed && o + AHEAD + q < out->n && t < g->nin; t += LINE)
+                __builtin_prefetch((const float *)a->data + g->base[o + AHEAD + q] + t, 0, 3);
+        }
+        tp_ahead_beside(g->m, TOGETHER * g->nin);
+        sum_together(rows, g->nin, r + o);
+    }
+    for (; o < out->n; o++) {
         const float *row = (const float *)a->data + g->base[o];
         for (size_t t = 0; a->viewed && o + AHEAD < out->n && t < g->nin && t < MOST; t += LINE)
             __builtin_prefetch((const float *)a->data + g->base[o + AHEAD] + t, 0, 3);
@@ -324,10 +365,8 @@ typedef struct fused_rows {
     float ordered; /* the extreme in order, which is wanted for few */
 } fused_rows;
 
-static void reduce_piece(void *ctx, size_t row, size_t at, const void *data, size_t n)
+static void reduce_piece(fused_rows *f, size_t row, size_t at, const float *p, size_t n)
 {
-    fused_rows *f = ctx;
-    const float *p = data;
     if (at == 0) {
         f->sum = (row_sum){.rest = 0};
         f->extreme.best = f->ordered = (float)start_of(f->prim);
@@ -347,6 +386,18 @@ static void reduce_piece(void *ctx, size_t row, size_t at, const void *data, siz
         f->out[row] = f->prim == TP_P_SUM ? sum_of(&f->sum) : f->ordered;
 }
 
+static void reduce_pieces(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t count)
+{
+    fused_rows *f = ctx;
+    const float *p = data;
+    for (; f->prim == TP_P_SUM && n == f->length && count >= TOGETHER; count -= TOGETHER, row += TOGETHER) {
+        sum_together((const float *[]){p, p + n, p + 2 * n, p + 3 * n}, n, f->out + row);
+        p += TOGETHER * n;
+    }
+    for (; count > 0; count--, row++, p += n)
+        reduce_piece(f, row, at, p, n);
+}
+
 bool tp_reduce_fused(tp_machine *m, const tp_inst *i)
 {
     if (i->prim != TP_P_SUM && i->prim != TP_P_MAX && i->prim != TP_P_MIN)
@@ -356,7 +407,7 @@ bool tp_reduce_fused(tp_machine *m, const tp_inst *i)
     if (a->dtype != TP_F32 || !a->n || i->nints != 1 || (uint32_t)i->ints[0] + 1 != a->rank)
         return false;
     fused_rows f = {.prim = i->prim, .length = (size_t)a->dims[a->rank - 1], .out = out->own};
-    if (!tp_fuse_reads(m, i->args[0], sizeof f.sum.lanes / sizeof *f.sum.lanes, reduce_piece, &f))
+    if (!tp_fuse_reads(m, i->args[0], sizeof f.sum.lanes / sizeof *f.sum.lanes, reduce_pieces, &f))
         return false;
     out->data = out->own;
     out->viewed = false;
