@@ -87,6 +87,31 @@ static void refuse_call_form(tp_lower *l, const tp_node *n)
         lower_fail(l, n, "write it as a statement", "`check` has no value");
 }
 
+/* Functions of references, as bodies write them. */
+static void refuse_reference_function(tp_lower *l, const tp_node *n)
+{
+    static const struct {
+        const char *name, *help;
+    } ROWS[] = {{"matmul", "write dot(a, b) or a @ b"},
+                {"mean", "write sum(x, axis=1, keepdims=True) / n"},
+                {"softmax", "write e = exp(x - max(x, axis=1, keepdims=True)), then e / sum(e, axis=1, keepdims=True)"},
+                {"arange", "write iota(int32, (n,), 0)"},
+                {"ones", "write full(shape, 1, dtype)"},
+                {"zeros_like", "write zeros(shape, dtype)"},
+                {"ones_like", "write full(shape, 1, dtype)"},
+                {"full_like", "write full(shape, value, dtype)"},
+                {"einsum", "write dot(a, b, contract=…, batch=…)"},
+                {"swapaxes", "write transpose(x, axes)"}};
+    size_t count;
+    const char *const *all = tp_reference_functions(&count), *help = "write it out in functions of bodies";
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
+        help = tp_str_is(n->text, ROWS[i].name) ? ROWS[i].help : help;
+    for (size_t i = 0; i < count; i++)
+        if (tp_str_is(n->text, all[i]) && !l->reference)
+            tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, n), help, "`%.*s` is a function of references",
+                     TP_FMT(n->text));
+}
+
 _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
 {
     static const char *const LATER[] = {"scratch", "debug_print", "semaphore_read"};
@@ -95,6 +120,7 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
             lower_fail(l, n, "`tileproof primitives` lists what this build supports",
                        "`%s` is part of the language but not supported by this build", LATER[i]);
     refuse_call_form(l, n);
+    refuse_reference_function(l, n);
     tp_str names[TP_PRIMS];
     size_t count = 0;
     for (int p = 0; p < TP_PRIMS; p++)

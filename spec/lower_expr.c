@@ -366,14 +366,35 @@ static tp_vid lower_operator(tp_lower *l, const tp_node *n)
     return lower_binary(l, prim, a, b, n);
 }
 
+/* jnp.exp(x), pl.program_id(0): the function alone is meant. */
+static void refuse_prefix(tp_lower *l, const tp_node *n)
+{
+    static const char *const PREFIXES[] = {"np", "jnp", "lax", "jax", "pl", "pltpu", "math"};
+    const tp_node *x = n->kids[0];
+    tp_node call = *n;
+    call.kind = TP_N_CALL;
+    call.kids++;
+    call.nkids--;
+    for (size_t i = 0; i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
+        if (x->kind != TP_N_NAME || !tp_str_is(x->text, PREFIXES[i]) || lower_find_local(l, x->text))
+            continue;
+        if (tp_str_is(n->text, "program_id"))
+            lower_call(l, &call); /* says what to write */
+        lower_fail(l, x, tp_printf(l->c->arena, "write %.*s(…)", TP_FMT(n->text)).p, "functions have no prefix here");
+    }
+}
+
 static tp_vid lower_method(tp_lower *l, const tp_node *n)
 {
+    refuse_prefix(l, n);
     tp_vid own = l->reference ? lower_reference_method(l, n) : -1;
     if (own >= 0)
         return own;
     if (!tp_str_is(n->text, "astype") || n->nkids != 2)
-        lower_fail(l, n, "the one method is v.astype(dtype)", "`.%.*s` with %u arguments is not known", TP_FMT(n->text),
-                   n->nkids - 1);
+        lower_fail(l, n,
+                   tp_prim_find(n->text) != TP_PRIMS ? tp_printf(l->c->arena, "write %.*s(x, …)", TP_FMT(n->text)).p
+                                                     : "the one method is v.astype(dtype)",
+                   "`.%.*s` with %u arguments is not known", TP_FMT(n->text), n->nkids - 1);
     return lower_cast(l, lower_expr(l, n->kids[0]), lower_dtype_name(l, n->kids[1]), n);
 }
 

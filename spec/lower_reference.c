@@ -420,9 +420,6 @@ tp_vid lower_reference_method(tp_lower *l, const tp_node *n)
     const tp_node *x = n->kids[0];
     if (tp_str_is(n->text, "copy") && n->nkids == 1)
         return lower_expr(l, x);
-    if (x->kind == TP_N_NAME && (tp_str_is(x->text, "np") || tp_str_is(x->text, "jnp")) &&
-        !lower_find_local(l, x->text))
-        lower_fail(l, x, tp_printf(l->c->arena, "write %.*s(…)", TP_FMT(n->text)).p, "functions have no prefix here");
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (!tp_str_is(n->text, NAMES[i]))
             continue;

@@ -196,6 +196,10 @@ static tp_vid augment(tp_lower *l, const tp_syntax *s, tp_vid old, tp_vid v)
 static void lower_assign(tp_lower *l, const tp_syntax *s, const block *b)
 {
     tp_vid v;
+    if (s->augmented && !lower_find_local(l, s->target->text) && tp_operand_find(l->k, s->target->text) < 0 &&
+        tp_table_find(l->k, s->target->text) < 0 && !tp_size_find(l->k, s->target->text))
+        lower_fail(l, s->target, "assign it first, e.g. zeros(shape, dtype)", "`%.*s` has no value yet",
+                   TP_FMT(s->target->text));
     if (s->augmented) {
         tp_vid old = lower_expr(l, s->target);
         v = augment(l, s, old, lower_expr(l, s->value));
@@ -332,10 +336,18 @@ static void join_arms(tp_lower *l, tp_region *body, const tp_locals *then, tp_re
     }
 }
 
+/* References, as Python: an integer is true where it is not 0. */
+static tp_vid truth_of(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    bool integer = l->reference && x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
+    return integer ? lower_binary(l, TP_P_NE, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n) : v;
+}
+
 /* The condition of a statement; help: what to do with an array. */
 static tp_vid lower_condition(tp_lower *l, const tp_node *n, const char *help)
 {
-    tp_vid c = lower_expr(l, n);
+    tp_vid c = truth_of(l, lower_expr(l, n), n);
     const tp_value *x = lower_value(l, c);
     if (x->dtype != TP_BOOL || x->rank != 0)
         lower_fail(l, n, help, "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
@@ -369,7 +381,7 @@ static bool is_of_sizes(const tp_lower *l, tp_expr e)
 tp_vid lower_conditional(tp_lower *l, const tp_node *n)
 {
     tp_exprs *p = l->k->exprs;
-    tp_vid c = lower_expr(l, n->kids[0]), v[2];
+    tp_vid c = truth_of(l, lower_expr(l, n->kids[0]), n->kids[0]), v[2];
     const tp_value *x = lower_value(l, c);
     if (x->dtype != TP_BOOL || x->rank != 0)
         lower_fail(l, n->kids[0], x->rank ? "use where on arrays" : "compare it: flag != 0",

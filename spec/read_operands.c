@@ -20,10 +20,18 @@ static tp_dtype dtype_named(tp_reader *r, tp_str text, tp_loc loc)
     tp_str names[TP_DTYPES];
     for (int i = 0; i < TP_DTYPES; i++)
         names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
+    static const char *const SHORT[][2] = {{"fp32", "float32"},  {"f32", "float32"},  {"float", "float32"},
+                                           {"bf16", "bfloat16"}, {"fp16", "float16"}, {"f16", "float16"},
+                                           {"half", "float16"},  {"f64", "float64"},  {"double", "float64"},
+                                           {"int", "int32"},     {"i32", "int32"},    {"i8", "int8"},
+                                           {"u8", "uint8"},      {"i4", "int4"},      {"fp8", "float8_e4m3fn"}};
     tp_str near = tp_nearest(text, names, TP_DTYPES);
+    for (size_t i = 0; i < sizeof SHORT / sizeof *SHORT; i++)
+        near = tp_str_is(text, SHORT[i][0]) ? tp_str_c(SHORT[i][1]) : near;
     tp_raise(r->c, TP_RULE_SPEC_NAME, loc,
-             near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : NULL, "unknown dtype \"%.*s\"",
-             TP_FMT(text));
+             near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
+                    : "one of float32, bfloat16, float16, int32, int8, bool, …, or a parameter of \"dtypes\"",
+             "unknown dtype \"%.*s\"", TP_FMT(text));
 }
 
 tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)

@@ -70,8 +70,14 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
 
 void tp_expect_type(tp_ctx *c, const tp_json *v, tp_json_type type, const char *what)
 {
+    const char *help = v->type == TP_J_STRING && type == TP_J_ARRAY
+                           ? "write a list, with one entry per dimension or part: [\"i\", \"j\"]"
+                       : v->type == TP_J_OBJECT && type == TP_J_ARRAY ? "put it in a list: [{…}]"
+                       : type == TP_J_OBJECT && strcmp(what, "a grid axis") == 0
+                           ? "write {\"axis\": \"i\", \"steps\": \"cdiv(N, 256)\"}"
+                           : NULL;
     if (v->type != type)
-        tp_raise(c, TP_RULE_SPEC_STRUCTURE, v->loc, NULL, "%s is %s, not %s", what, tp_json_type_name(type),
+        tp_raise(c, TP_RULE_SPEC_STRUCTURE, v->loc, help, "%s is %s, not %s", what, tp_json_type_name(type),
                  tp_json_type_name(v->type));
 }
 

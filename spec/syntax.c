@@ -157,10 +157,14 @@ static void expect(parser *p, const char *text)
 {
     if (accept(p, text))
         return;
+    bool colon = strcmp(text, ":") == 0;
+    const char *help = at(p, "=") && colon ? "compare with `==`"
+                       : at(p, "for")      ? "write the elements one by one, or fill an array in a loop"
+                                           : NULL;
     if (p->now.kind == T_END)
-        fail_at(p, p->now.from ? p->now.from - 1 : 0, p->now.from, NULL,
+        fail_at(p, p->now.from ? p->now.from - 1 : 0, p->now.from, colon ? "end the line with `:`" : NULL,
                 tp_printf(p->c->arena, "the text ends where `%s` is expected", text).p);
-    fail_at(p, p->now.from, p->now.to, NULL,
+    fail_at(p, p->now.from, p->now.to, help,
             tp_printf(p->c->arena, "found `%.*s` where `%s` is expected", TP_FMT(p->now.text), text).p);
 }
 
@@ -376,7 +380,8 @@ static tp_node *parse_primary(parser *p)
     } else if (t.kind == T_END) {
         fail_at(p, t.from ? t.from - 1 : 0, t.from, NULL, "the text ends where a value is expected");
     } else {
-        fail_at(p, t.from, t.to, NULL,
+        fail_at(p, t.from, t.to,
+                tp_str_is(t.text, "@") ? "write `if i == 0:` for pl.when; there are no decorators" : NULL,
                 tp_printf(p->c->arena, "found `%.*s` where a value is expected", TP_FMT(t.text)).p);
     }
     return parse_postfix(p, n, t.from);
@@ -546,13 +551,20 @@ static int indentation(tp_ctx *c, const tp_json *line)
 
 static void refuse_keyword(parser *p)
 {
-    static const char *const NEVER[] = {"break", "continue", "import", "lambda", "elif", "else"};
+    static const struct {
+        const char *word, *help;
+    } NEVER[] = {{"break", "test for it in `while`, or do the rest under an `if`"},
+                 {"continue", "do the rest under an `if`"},
+                 {"import", "functions have no prefix: exp(x), dot(a, b)"},
+                 {"lambda", "write the expression itself, or a def"},
+                 {"elif", "it stands below an `if`, as far to the right"},
+                 {"else", "it stands below an `if`, as far to the right"}};
     for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++)
-        if (at(p, NEVER[i]))
-            fail_at(
-                p, p->now.from, p->now.to, NULL,
-                tp_printf(p->c->arena, i >= 4 ? "`%s` without its `if`" : "`%s` is not part of the language", NEVER[i])
-                    .p);
+        if (at(p, NEVER[i].word))
+            fail_at(p, p->now.from, p->now.to, NEVER[i].help,
+                    tp_printf(p->c->arena, i >= 4 ? "`%s` without its `if`" : "`%s` is not part of the language",
+                              NEVER[i].word)
+                        .p);
 }
 
 static tp_operator augmented_op(parser *p)
