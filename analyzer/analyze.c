@@ -188,3 +188,24 @@ void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o,
     }
     out->findings = tp_merged_findings(arena, &all);
 }
+
+static bool is_wait(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_COPY_WAIT;
+}
+
+static void follow_body(void *analysis)
+{
+    tp_flow_of(analysis);
+}
+
+bool tp_waits_name_copies(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o)
+{
+    if (!k->body || !tp_region_any(&k->body->statements, is_wait, NULL))
+        return false;
+    tp_analysis *a = tp_analysis_begin(arena, k, o);
+    bool named = tp_try(arena, follow_body, a) == TP_OK && !a->stores_at_start;
+    tp_analysis_end(a);
+    return named;
+}

@@ -18,4 +18,8 @@ const char *tp_equality_without(const tp_findings *findings);
 /* Check all dtype combinations of a spec. Leaves with TP_E_MEMORY. */
 void tp_analyze(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out);
 
+/* Does the body wait for copies, and is it proven for all sizes that each wait names the sides of a copy that it ends?
+ * Then a wait may be taken for the store that the copy is. */
+bool tp_waits_name_copies(tp_arena *a, const tp_kernel *k, const tp_analysis_options *o);
+
 #endif

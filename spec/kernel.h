@@ -202,11 +202,12 @@ static inline bool tp_begins_as_input(const tp_operand *o)
 }
 /* Where no copy is disturbed in flight (TP504), it may be taken for a store at its start or at the wait that ends it.
  * Who follows values for all sizes takes the first for what is copied out to an array, and the second for what is
- * copied in: then what the store needs is known. */
-static inline bool tp_stores_here(const tp_operand *operands, const tp_statement *s)
+ * copied in: then what the store needs is known. Where waits do not name the sides of what they end, it is the first
+ * for all of them (`at_start`). */
+static inline bool tp_stores_here(const tp_operand *operands, const tp_statement *s, bool at_start)
 {
-    return s->kind == TP_PUT || (s->kind == TP_COPY_START && tp_is_far(&operands[s->access->operand])) ||
-           (s->kind == TP_COPY_WAIT && !tp_is_far(&operands[s->access->operand]));
+    bool starts = at_start || tp_is_far(&operands[s->access->operand]);
+    return s->kind == TP_PUT || (s->kind == TP_COPY_START && starts) || (s->kind == TP_COPY_WAIT && !starts);
 }
 /* A copy from a part of a buffer to a part of the same one. */
 static inline bool tp_copies_within(const tp_statement *s)

@@ -47,8 +47,10 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         const tp_kernel *k = s->kernels[i];
         tp_equality one = {.proven = false};
         const tp_program *p = k->body ? tp_reference_program(a, k, &one.reason) : NULL;
+        tp_analysis_options own = *o;
+        own.waits_named = p && tp_waits_name_copies(a, k, o);
         if (p)
-            tp_prove_equality(a, k, p, o, &one);
+            tp_prove_equality(a, k, p, &own, &one);
         else if (!k->body)
             one.reason = TP_S("there is no body");
         all.obligations += one.obligations;

@@ -64,6 +64,7 @@ typedef struct tp_analysis_options {
      * case of the obligation breaks the rule, too: none of these claims is approximate. */
     void (*refuted)(void *ctx, const tp_kernel *k, const tp_obligation *o, const int64_t *env, const tp_finding *f);
     void *refuted_ctx;
+    bool waits_named;   /* tp_waits_name_copies(), for proofs of equality */
     bool verdicts_only; /* nobody asks under which precondition a violated claim would hold */
 } tp_analysis_options;
 

@@ -25,6 +25,7 @@ struct tp_analysis {
     struct tp_flow *flow;        /* definedness of the body, once asked for */
     struct tp_flow *unrolled;    /* with loops of few turns written out, once asked for */
     bool flow_used;              /* by the running rule */
+    bool stores_at_start;        /* the walk takes a copy for a store where it starts, not where it is waited for */
     tp_expr *other[2];           /* per axis: its value in a second and a third step */
     tp_expr *entries;            /* symbols for the entries of tables that a claim reads */
     int8_t *bounded;             /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
@@ -227,6 +228,10 @@ tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 /* Every axis has a step, as premises; their number. What is claimed of pairs of
  * steps needs no more than that; else it rests on TP007 unless tp_is_proven() that. */
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
+
+/* digits.c: `index` is x, where index = c1 * a1 + c2 * a2 + rest with a1 the fastest axis: c1 = 1, c2 = steps of a1, …
+ * Each axis is a digit of x - rest: step[axis], where it has none yet. A guess: whoever uses it proves it. */
+void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few
  * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env

@@ -106,6 +106,7 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     own->prover.no_solver = true; /* many small questions: what needs a solver is left open */
     *s = (summary){
         .arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out, .laws = &sum_laws};
+    s->a->stores_at_start = !o->waits_named;
     s->o = &own->prover;
     s->scan_law = scan_by_law;
     s->positive = TP_NEWN(arena, bool, tp_noperands(k));

@@ -42,7 +42,8 @@ tp_str tp_equality_terms(tp_arena *a, const tp_equality *q);
 tp_str tp_equality_trust(tp_arena *a, const tp_equality *q);
 
 /* Is every output of k what `reference` says, for all sizes? Never "no": what
- * is not shown is open. Leaves with TP_E_MEMORY. */
+ * is not shown is open. It takes for granted that the rules with `for_equality` hold and, where o->waits_named, what
+ * that says. Leaves with TP_E_MEMORY. */
 void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                        tp_equality *out);
 /* For people: the normal forms of each output of both, as far as they are found, and why not all are. */

@@ -362,11 +362,11 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
             break;
         }
         case TP_COPY_START: /* equality rests on TP502 and TP504 */
-            if (tp_stores_here(s->k->operands, statement))
+            if (tp_stores_here(s->k->operands, statement, s->a->stores_at_start))
                 put(v, statement, path);
             break;
         case TP_COPY_WAIT:
-            if (!tp_stores_here(s->k->operands, statement))
+            if (!tp_stores_here(s->k->operands, statement, s->a->stores_at_start))
                 break;
             v->by.at[statement->value] = inst_as_it_is_now(v, statement->inst);
             v->loaded.at[statement->value] = v->refs[statement->from->operand];

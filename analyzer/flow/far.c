@@ -1,5 +1,5 @@
-/* Arrays that stay where they are, written by steps that may run in any order. */
-#include "analyzer/flow/flow.h"
+/* Arrays that stay where they are: who writes them, and that steps which may run in any order write them apart. */
+#include "analyzer/flow/internal.h"
 
 /* Another step: what stands for its axes and for the turns of its loops, of which two steps have each their own. */
 typedef struct other_step {
@@ -117,4 +117,76 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
     found->rests_on = basis;
     if (found->verdict == TP_VIOLATED)
         found->help = TP_S("declare the axis \"arbitrary\", or give each step elements of its own");
+}
+
+/* ---- all is written ---- */
+
+/* It happens in each step that its path says, and speaks of the step alone. */
+static bool writes_by_step(tp_analysis *a, const tp_flow *f, const tp_flow_event *e, uint32_t operand)
+{
+    bool good = e->kind == TP_FLOW_WRITE && e->place.operand == operand && e->exact && e->place.known;
+    for (uint32_t d = 0; good && d < e->place.rank; d++)
+        good = e->place.stride[d] == 1;
+    for (uint32_t i = 0; good && i < f->vars.len; i++) {
+        good = !tp_expr_mentions(a->p, e->path, f->vars.at[i].sym);
+        for (uint32_t d = 0; good && d < e->place.rank; d++)
+            good = !tp_expr_mentions(a->p, e->place.start[d], f->vars.at[i].sym) &&
+                   !tp_expr_mentions(a->p, e->place.size[d], f->vars.at[i].sym);
+    }
+    return good;
+}
+
+/* The element is written by this event of a step that its number tells. */
+static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const tp_expr *element)
+{
+    tp_expr step[TP_MAX_AXES] = {{0}}, goal = num(a, 1);
+    for (uint32_t d = 0; d < e->place.rank; d++)
+        tp_split_digits(a, tp_expr_normal(a->p, mk(a, TP_E_FLOORDIV, e->place.start[d], e->place.size[d])),
+                        mk(a, TP_E_FLOORDIV, element[d], e->place.size[d]), step);
+    uint32_t n = tp_sym_count(a->p);
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, n);
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        step[x] = step[x].id ? step[x] : num(a, 0);
+        with[a->k->axes[x].sym] = step[x];
+        goal = both(a, goal, both(a, mk(a, TP_E_GE, step[x], num(a, 0)), mk(a, TP_E_LT, step[x], a->k->axes[x].steps)));
+    }
+    for (uint32_t d = 0; d < e->place.rank; d++) {
+        tp_expr start = tp_expr_subst(a->p, e->place.start[d], with, n),
+                size = tp_expr_subst(a->p, e->place.size[d], with, n);
+        goal =
+            both(a, goal,
+                 both(a, mk(a, TP_E_LE, start, element[d]), mk(a, TP_E_LT, element[d], mk(a, TP_E_ADD, start, size))));
+    }
+    return both(a, goal, tp_expr_subst(a->p, e->path, with, n));
+}
+
+bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis)
+{
+    const tp_operand *o = &a->k->operands[operand];
+    const tp_expr *element = tp_part_symbols(a);
+    tp_expr premises[TP_MAX_AXES];
+    tp_var vars[TP_MAX_RANK];
+    tp_claim c = {.goal = num(a, 0), .premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank};
+    uint32_t loops = 0;
+    for (uint32_t i = 0; i < f->events.len; i++) {
+        const tp_flow_event *e = &f->events.at[i];
+        loops += e->kind == TP_FLOW_LOOP;
+        loops -= e->kind == TP_FLOW_END;
+        if (!loops && writes_by_step(a, f, e, operand))
+            c.goal = either(a, c.goal, written_by(a, e, element));
+    }
+    for (uint32_t d = 0; d < o->rank; d++)
+        vars[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, element[d])->value,
+                           .lo = num(a, 0),
+                           .hi = mk(a, TP_E_SUB, o->shape[d], num(a, 1)),
+                           .multiple_of = 1,
+                           .step = true};
+    c.npremises = tp_nonempty_grid(a, premises);
+    c.rests_on = a->k->naxes && !tp_is_proven(a, TP_RULE_ZERO_STEP) ? TP_RULE_ZERO_STEP : NULL;
+    tp_decision d = tp_claim_decide(a, &c);
+    if (d.verdict != TP_PROVEN)
+        return false;
+    *grade = d.grade > *grade ? d.grade : *grade;
+    *basis = tp_basis_join(a->arena, *basis, tp_claim_basis(a, &c));
+    return true;
 }

@@ -12,256 +12,9 @@
  * A loop that starts a copy in each turn and waits for none leaves a family: one copy for each value of a variable that
  * stands for the turn. A loop of waits ends it when the two have the same turns.
  */
-#include "analyzer/flow/internal.h"
+#include "analyzer/flow/flight.h"
 
-enum {
-    MOST_IN_FLIGHT = 64,
-    MOST_ROUNDS = 5,
-    MOST_QUESTIONS = 4000,
-};
-
-/* ---- questions ---- */
-
-typedef struct flight {
-    tp_expr guard;
-    tp_flow_event event; /* the start */
-    uint32_t waits;      /* waits on its counter that did not bring the last of its bits */
-    bool named;          /* one of these had its sides */
-    tp_expr twin; /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
-} flight;
-typedef TP_VEC(flight) fleet;
-
-typedef struct proof {
-    tp_analysis *a;
-    const tp_flow *f;
-    const tp_var *walk;  /* variables of the walk, then their twins, which have no bounds */
-    const tp_expr *twin; /* by variable of the walk */
-    tp_grade grade;
-    uint32_t questions;
-    bool guessing;       /* what does not fit is passed over */
-    bool families;       /* loops that only start copies leave a family */
-    bool counting;       /* only what is waited for is asked, not who uses the memory */
-    tp_str basis;        /* what is promised and used */
-    tp_str why;          /* why nothing is shown; empty: all is well so far */
-    const tp_syntax *at; /* ... and where */
-} proof;
-
-/* Does e speak of the step or of a turn? What speaks of sizes alone would narrow the domain of a claim. */
-static bool speaks_of_steps(const proof *x, tp_expr e)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < x->a->k->naxes; i++)
-        any |= tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
-    for (uint32_t i = 0; i < 2 * x->f->vars.len; i++)
-        any |= tp_expr_mentions(x->a->p, e, x->walk[i].sym);
-    return any;
-}
-
-static bool follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
-{
-    enum { ROOM = 96 };
-    tp_expr all[ROOM + TP_GRANTED], premises[ROOM + TP_GRANTED];
-    tp_exprs *p = x->a->p;
-    uint32_t nall = 0;
-    int64_t v;
-    if (++x->questions > MOST_QUESTIONS)
-        return false;
-    tp_claim c = {.over_steps = true, .premises = premises, .given = x->f->given};
-    for (uint32_t i = 0; i < n; i++)
-        nall += tp_conjuncts(x->a, given[i], all + nall, ROOM - nall);
-    for (uint32_t i = 0; i < nall; i++) {
-        tp_expr e = tp_expr_normal(p, all[i]);
-        if (tp_expr_is_const(p, e, &v) && !v)
-            return true;
-        if (speaks_of_steps(x, all[i]))
-            premises[c.npremises++] = all[i];
-        else if (!tp_expr_is_const(p, e, &v))
-            goal = tp_op2(p, TP_E_OR, tp_op1(p, TP_E_NOT, all[i]), goal);
-    }
-    c.goal = goal = tp_expr_normal(p, goal);
-    if (tp_expr_is_const(p, goal, &v) && v)
-        return true;
-    tp_flow_vars(x->a, x->f, 0, NULL, &c);
-    c.walk = x->walk;
-    c.nwalk *= 2;
-    tp_decision d = tp_claim_decide(x->a, &c);
-    if (d.verdict == TP_PROVEN && d.grade > x->grade)
-        x->grade = d.grade;
-    if (d.verdict == TP_PROVEN)
-        x->basis = tp_basis_join(x->a->arena, x->basis, tp_claim_basis(x->a, &c));
-    return d.verdict == TP_PROVEN;
-}
-
-static tp_expr equal_places(proof *x, const tp_place *a, const tp_place *b)
-{
-    tp_exprs *p = x->a->p;
-    tp_expr all = tp_const(p, a->operand == b->operand && a->known && b->known);
-    for (uint32_t d = 0; d < a->rank && a->operand == b->operand; d++) {
-        if (a->stride[d] != b->stride[d])
-            return tp_const(p, 0);
-        all = tp_op2(p, TP_E_AND, all,
-                     tp_op2(p, TP_E_AND, tp_op2(p, TP_E_EQ, a->start[d], b->start[d]),
-                            tp_op2(p, TP_E_EQ, a->size[d], b->size[d])));
-    }
-    return all;
-}
-
-static bool fails(proof *x, const char *why, const tp_flow_event *e)
-{
-    if (x->why.n)
-        return false;
-    x->why = tp_str_c(why);
-    x->at = e ? e->syntax : NULL;
-    return false;
-}
-
-/* ---- events ---- */
-
-static bool look(proof *x, const fleet *all, const tp_flow_event *e, const tp_place *at, bool writes)
-{
-    for (uint32_t i = 0; i < all->len && !x->counting; i++) {
-        const flight *y = &all->at[i];
-        tp_expr given[] = {e->path, y->guard};
-        bool clear = (y->event.place.operand != at->operand ||
-                      follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.place))) &&
-                     (!writes || y->event.from.operand != at->operand ||
-                      follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.from)));
-        if (!clear)
-            return fails(x, "that this lies apart from what is in flight is not shown", e);
-    }
-    return true;
-}
-
-/* A copy within one buffer writes what it reads, unless its sides lie apart. */
-static bool sides(proof *x, const tp_flow_event *e)
-{
-    return x->counting || follows(x, &e->path, 1, tp_places_apart(x->a->p, &e->from, &e->place)) ||
-           fails(x, "that the source of this copy lies apart from its destination is not shown", e);
-}
-
-static bool start(proof *x, fleet *all, const tp_flow_event *e)
-{
-    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
-        return fails(x, "whether, where or what is copied depends on data", e);
-    if (all->len >= MOST_IN_FLIGHT)
-        return fails(x, "too many copies are in flight", e);
-    tp_push(x->a->arena, *all, ((flight){.guard = e->path, .event = *e}));
-    return true;
-}
-
-/* Behind the path, nothing of `mine` is in flight any more. */
-static void settle(proof *x, fleet *all, const bool *mine, tp_expr path)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < all->len; i++) {
-        flight y = all->at[i];
-        if (mine[i] && follows(x, &y.guard, 1, path))
-            continue;
-        if (mine[i])
-            y.guard = tp_op2(x->a->p, TP_E_AND, y.guard, tp_op1(x->a->p, TP_E_NOT, path));
-        all->at[kept++] = y;
-    }
-    all->len = kept;
-}
-
-/* Copies on the counter of the wait, which brings as many bits as each of them. False: that is not shown. */
-static bool on_counter(proof *x, const fleet *all, const tp_flow_event *e, bool *mine, uint32_t *n)
-{
-    *n = 0;
-    memset(mine, 0, MOST_IN_FLIGHT * sizeof *mine);
-    for (uint32_t i = 0; i < all->len; i++) {
-        const flight *y = &all->at[i];
-        tp_expr given[] = {e->path, y->guard};
-        tp_expr same = equal_places(x, &y->event.counter, &e->counter);
-        if (y->event.counter.operand != e->counter.operand || follows(x, given, 2, tp_op1(x->a->p, TP_E_NOT, same)))
-            continue;
-        bool sure = !y->twin.id && follows(x, given, 2, same) &&
-                    follows(x, given, 2, tp_op2(x->a->p, TP_E_EQ, y->event.bits, e->bits));
-        if (!sure && !x->guessing)
-            return fails(x, "which copies this waits for is not shown", e);
-        mine[i] = sure;
-        *n += sure;
-    }
-    return *n || fails(x, "that a copy is in flight here is not shown", e);
-}
-
-/* Exactly one of several copies is in flight, each under its own condition. */
-static bool one_of_them(proof *x, const fleet *all, const bool *mine, tp_expr path)
-{
-    tp_expr any = tp_const(x->a->p, 0);
-    for (uint32_t i = 0; i < all->len; i++) {
-        if (!mine[i])
-            continue;
-        any = tp_op2(x->a->p, TP_E_OR, any, all->at[i].guard);
-        for (uint32_t k = 0; k < i; k++)
-            if (mine[k] && !follows(x, (tp_expr[]){path, all->at[i].guard, all->at[k].guard}, 3, tp_const(x->a->p, 0)))
-                return false;
-    }
-    return follows(x, &path, 1, any);
-}
-
-/* All of them are in flight, and this wait names the sides of one that no wait has named. */
-static bool one_more(proof *x, fleet *all, const bool *mine, const tp_flow_event *e, uint32_t *waits)
-{
-    flight *found = NULL;
-    for (uint32_t i = 0; i < all->len; i++) {
-        flight *y = &all->at[i];
-        if (!mine[i])
-            continue;
-        if (!follows(x, &e->path, 1, y->guard) || !follows(x, &y->guard, 1, e->path))
-            return false;
-        *waits = y->waits + 1;
-        if (!found && !y->named && follows(x, &e->path, 1, equal_places(x, &y->event.place, &e->place)) &&
-            follows(x, &e->path, 1, equal_places(x, &y->event.from, &e->from)))
-            found = y;
-    }
-    for (uint32_t i = 0; i < all->len; i++)
-        all->at[i].waits += mine[i];
-    if (found)
-        found->named = true;
-    return found != NULL;
-}
-
-/* Does the wait name the sides of the copy that ends with it, where they matter? Who follows values takes a wait for a
- * store, but not one that names an array: then the copy was stored at its start, if it went out to an array. */
-static tp_expr names_sides(proof *x, const flight *y, const tp_flow_event *e)
-{
-    const tp_operand *all = x->a->k->operands;
-    if (tp_is_far(&all[y->event.place.operand]) && tp_is_far(&all[e->place.operand]))
-        return tp_const(x->a->p, 1);
-    return tp_op2(x->a->p, TP_E_AND, equal_places(x, &y->event.place, &e->place),
-                  equal_places(x, &y->event.from, &e->from));
-}
-
-static bool wait(proof *x, fleet *all, const tp_flow_event *e)
-{
-    bool mine[MOST_IN_FLIGHT];
-    uint32_t n, waits = 0;
-    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
-        return fails(x, "whether this waits, for what and where depends on data", e);
-    if (!on_counter(x, all, e, mine, &n)) {
-        if (x->guessing) /* as if it ended what is surely there */
-            settle(x, all, mine, e->path);
-        return false;
-    }
-    if (one_of_them(x, all, mine, e->path)) {
-        for (uint32_t i = 0; i < all->len; i++)
-            if (mine[i] && !x->counting &&
-                !follows(x, (tp_expr[]){e->path, all->at[i].guard}, 2, names_sides(x, &all->at[i], e)))
-                return fails(x, "that the copy which ends here has these sides is not shown", e);
-        settle(x, all, mine, e->path);
-        return true;
-    }
-    if (x->guessing) {
-        settle(x, all, mine, e->path);
-        return true;
-    }
-    if (!one_more(x, all, mine, e, &waits))
-        return fails(x, "how many copies are in flight on this semaphore is not shown", e);
-    if (waits == n)
-        settle(x, all, mine, e->path);
-    return true;
-}
+enum { MOST_ROUNDS = 5 };
 
 /* ---- steps and turns ---- */
 
@@ -305,18 +58,18 @@ static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp
 static bool same_copy(proof *x, const flight *a, const flight *b)
 {
     tp_exprs *p = x->a->p;
-    tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
-                          tp_op2(p, TP_E_AND, equal_places(x, &a->event.from, &b->event.from),
-                                 equal_places(x, &a->event.counter, &b->event.counter)));
-    return !a->waits && !b->waits && a->twin.id == b->twin.id && follows(x, &a->guard, 1, b->guard) &&
-           follows(x, &b->guard, 1, a->guard) && follows(x, &a->guard, 1, same);
+    tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
+                          tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
+                                 fleet_equal_places(x, &a->event.counter, &b->event.counter)));
+    return a->wait == b->wait && a->twin.id == b->twin.id && fleet_follows(x, &a->guard, 1, b->guard) &&
+           fleet_follows(x, &b->guard, 1, a->guard) && fleet_follows(x, &a->guard, 1, same);
 }
 
 static void drop_impossible(proof *x, fleet *all)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all->len; i++)
-        if (!follows(x, &all->at[i].guard, 1, tp_const(x->a->p, 0)))
+        if (!fleet_follows(x, &all->at[i].guard, 1, tp_const(x->a->p, 0)))
             all->at[kept++] = all->at[i];
     all->len = kept;
 }
@@ -401,7 +154,7 @@ static bool start_family(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
     fleet now = copy_of(x, all), after = copy_of(x, all);
     add_families(x, s, turn, turn, &now);
     if (now.len > MOST_IN_FLIGHT)
-        return fails(x, "too many copies are in flight", NULL);
+        return fleet_fails(x, "too many copies are in flight", NULL);
     if (!run(x, s.from, s.to, &now))
         return false;
     add_families(x, s, turn, count, &after);
@@ -425,11 +178,14 @@ static bool is_ended_by(proof *x, const flight *y, const tp_flow_event *e, tp_ex
     add_moved(x, &moved, &one, twin, turn, tp_const(p, 1));
     *in_turn = moved.at[0];
     tp_expr given[] = {e->path, in_turn->guard};
-    tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &in_turn->event.counter, &e->counter),
+    tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &in_turn->event.counter, &e->counter),
                           tp_op2(p, TP_E_EQ, in_turn->event.bits, e->bits));
-    if (!x->counting)
-        same = tp_op2(p, TP_E_AND, same, names_sides(x, in_turn, e));
-    return !y->waits && follows(x, &y->guard, 1, same_turns) && follows(x, given, 2, same);
+    if (!fleet_follows(x, &y->guard, 1, same_turns) || !fleet_follows(x, given, 2, same))
+        return false;
+    if (!x->naming || fleet_follows(x, given, 2, fleet_names_sides(x, &in_turn->event, e)))
+        return true;
+    *x->naming = true;
+    return false;
 }
 
 /* The wait of each turn ends one family: of those on its counter at most one has copies, and that has one for each. */
@@ -443,22 +199,23 @@ static bool end_family(proof *x, fleet *all, const tp_flow_event *e, tp_expr tur
         flight in_turn;
         tp_expr given[] = {e->path, y->guard};
         if (y->event.counter.operand != e->counter.operand ||
-            follows(x, given, 2, tp_op1(p, TP_E_NOT, equal_places(x, &y->event.counter, &e->counter))))
+            fleet_follows(x, given, 2, tp_op1(p, TP_E_NOT, fleet_equal_places(x, &y->event.counter, &e->counter))))
             continue;
         mine[i] = y->twin.id && !ended[i] && is_ended_by(x, y, e, turn, count, &in_turn);
         if (!mine[i] && x->guessing)
             continue;
         if (!mine[i])
-            return fails(x, "that these waits end the copies of a loop, turn by turn, is not shown", e);
+            return fleet_fails(x, "that these waits end the copies of a loop, turn by turn, is not shown", e);
         any = tp_op2(p, TP_E_OR, any, in_turn.guard);
         for (uint32_t k = 0; k < i && !x->guessing; k++)
             if (mine[k] && (all->at[k].twin.id == y->twin.id ||
-                            !follows(x, (tp_expr[]){all->at[k].guard, y->guard}, 2, tp_const(p, 0))))
-                return fails(x, "that the copies of one loop only are in flight here is not shown", e);
+                            !fleet_follows(x, (tp_expr[]){all->at[k].guard, y->guard}, 2, tp_const(p, 0))))
+                return fleet_fails(x, "that the copies of one loop only are in flight here is not shown", e);
     }
     for (uint32_t i = 0; i < all->len; i++)
         ended[i] |= mine[i];
-    return x->guessing || follows(x, &e->path, 1, any) || fails(x, "that a copy is in flight here is not shown", e);
+    return x->guessing || fleet_follows(x, &e->path, 1, any) ||
+           fleet_fails(x, "that a copy is in flight here is not shown", e);
 }
 
 /* A loop that waits in each turn and starts nothing. */
@@ -473,7 +230,7 @@ static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
         if (e->kind != TP_FLOW_WAIT)
             continue;
         if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
-            return fails(x, "whether this waits, for what and where depends on data", e);
+            return fleet_fails(x, "whether this waits, for what and where depends on data", e);
         if (!end_family(x, all, e, turn, count, ended))
             return false;
     }
@@ -537,11 +294,12 @@ static void join_alike(proof *x, fleet *all)
     for (uint32_t i = 0; i < all->len; i++)
         for (uint32_t k = i + 1; k < all->len; k++) {
             flight *a = &all->at[i], *b = &all->at[k];
-            tp_expr same = tp_op2(p, TP_E_AND, equal_places(x, &a->event.place, &b->event.place),
-                                  tp_op2(p, TP_E_AND, equal_places(x, &a->event.from, &b->event.from),
-                                         equal_places(x, &a->event.counter, &b->event.counter)));
-            if (a->waits || b->waits || a->twin.id || b->twin.id || a->event.syntax != b->event.syntax ||
-                !follows(x, NULL, 0, same) || !follows(x, (tp_expr[]){a->guard, b->guard}, 2, tp_const(p, 0)))
+            tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
+                                  tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
+                                         fleet_equal_places(x, &a->event.counter, &b->event.counter)));
+            if (a->wait || b->wait || a->twin.id || b->twin.id || a->event.syntax != b->event.syntax ||
+                !fleet_follows(x, NULL, 0, same) ||
+                !fleet_follows(x, (tp_expr[]){a->guard, b->guard}, 2, tp_const(p, 0)))
                 continue;
             a->guard = tp_op2(p, TP_E_OR, a->guard, b->guard);
             all->at[k--] = all->at[--all->len];
@@ -591,19 +349,19 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     }
     x->questions = attempt.questions;
     if (!count.id)
-        return fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
+        return fleet_fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
     fleet left = {0};
     if (!guess_left(x, s, turn, all, &left))
-        return fails(x, "too many copies are in flight", NULL);
+        return fleet_fails(x, "too many copies are in flight", NULL);
     fleet now = {0};
     found_by_turn(x, all, &left, turn, &now);
     if (now.len > MOST_IN_FLIGHT)
-        return fails(x, "too many copies are in flight", NULL);
+        return fleet_fails(x, "too many copies are in flight", NULL);
     if (!once(x, s, &now))
         return false;
     drop_impossible(x, &now);
     if (!same_fleet(x, &now, &left) && (join_alike(x, &now), !same_fleet(x, &now, &left)))
-        return fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
+        return fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
     fleet after = {0};
     add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
     add_moved(x, &after, all, sym, turn, tp_op2(p, TP_E_LT, count, one));
@@ -640,9 +398,9 @@ static bool leave(proof *x, fleet *all, const tp_flow_event *e)
         const flight y = all->at[i];
         bool mine = tp_in_scope(e->scope, y.event.place.operand) || tp_in_scope(e->scope, y.event.from.operand) ||
                     tp_in_scope(e->scope, y.event.counter.operand);
-        bool gone = mine && follows(x, (tp_expr[]){e->path, y.guard}, 2, tp_const(x->a->p, 0));
+        bool gone = mine && fleet_follows(x, (tp_expr[]){e->path, y.guard}, 2, tp_const(x->a->p, 0));
         if (mine && !gone && !x->guessing)
-            return fails(x, "that this copy is waited for before its `with` ends is not shown", &y.event);
+            return fleet_fails(x, "that this copy is waited for before its `with` ends is not shown", &y.event);
         if (!mine || gone)
             all->at[kept++] = y;
     }
@@ -653,12 +411,12 @@ static bool leave(proof *x, fleet *all, const tp_flow_event *e)
 static bool step(proof *x, const tp_flow_event *e, fleet *all)
 {
     switch (e->kind) {
-    case TP_FLOW_READ: return look(x, all, e, &e->place, false);
-    case TP_FLOW_WRITE: return look(x, all, e, &e->place, true);
-    case TP_FLOW_COPY: return sides(x, e);
-    case TP_FLOW_START: return start(x, all, e);
-    case TP_FLOW_WAIT: return wait(x, all, e);
-    case TP_FLOW_COUNT: return fails(x, "what a semaphore counts is not followed yet", e);
+    case TP_FLOW_READ: return fleet_look(x, all, e, &e->place, false);
+    case TP_FLOW_WRITE: return fleet_look(x, all, e, &e->place, true);
+    case TP_FLOW_COPY: return fleet_sides(x, e);
+    case TP_FLOW_START: return fleet_start(x, all, e);
+    case TP_FLOW_WAIT: return fleet_wait(x, all, e);
+    case TP_FLOW_COUNT: return fleet_fails(x, "what a semaphore counts is not followed yet", e);
     case TP_FLOW_LEAVE: return leave(x, all, e);
     case TP_FLOW_LOOP:
     case TP_FLOW_END: break;
@@ -710,6 +468,51 @@ static void make_twins(proof *x)
     x->twin = twin;
 }
 
+static bool moves_in_loops(const tp_flow *f)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->events.len && !any; i++)
+        any = f->events.at[i].kind == TP_FLOW_LOOP && moves(f, i, end_of(f, i));
+    return any;
+}
+
+/* All is well at the end. */
+static bool nothing_left(proof *x, fleet *all)
+{
+    drop_impossible(x, all);
+    return !all->len || fleet_fails(x, "that this copy is waited for at the end is not shown", &all->at[0].event);
+}
+
+/* Where axis number `axis` has n steps and those behind it have one. What goes wrong mostly does so there, and that is
+ * told soon. */
+static bool good_in(proof *x, uint32_t axis, int64_t n)
+{
+    tp_exprs *p = x->a->p;
+    const tp_axis *axes = x->a->k->axes;
+    proof small = *x;
+    fleet all = {0};
+    bool good = true;
+    for (int64_t i = 0; i < n && good; i++) {
+        fleet moved = {0};
+        small.assumed = tp_const(p, 1);
+        for (uint32_t k = axis; k < x->a->k->naxes; k++) {
+            tp_expr steps = tp_const(p, k == axis ? n : 1), at = tp_const(p, k == axis ? i : 0);
+            tp_expr here = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_EQ, axes[k].steps, steps),
+                                  tp_op2(p, TP_E_EQ, tp_sym(p, axes[k].sym), at));
+            small.assumed = tp_op2(p, TP_E_AND, small.assumed, here);
+        }
+        good = run(&small, 0, x->f->events.len, &all);
+        drop_impossible(&small, &all);
+        add_moved(&small, &moved, &all, axes[axis].sym, tp_const(p, i), tp_const(p, 1));
+        all = moved;
+    }
+    good = good && nothing_left(&small, &all);
+    x->questions = small.questions;
+    x->why = small.why;
+    x->at = small.at;
+    return good;
+}
+
 static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
 {
     tp_analysis *a = x.a;
@@ -725,20 +528,19 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
         x.questions = inside.questions;
         crosses = true;
         all = (fleet){0};
-        good = once(&x, (span){0, f->events.len, axis}, &all);
+        good = (moves_in_loops(f) || (good_in(&x, axis, 1) && good_in(&x, axis, 2) && good_in(&x, axis, 3))) &&
+               once(&x, (span){0, f->events.len, axis}, &all);
     } else {
         x = inside;
     }
-    drop_impossible(&x, &all);
-    for (uint32_t i = 0; good && i < all.len; i++)
-        good = fails(&x, "that this copy is waited for at the end is not shown", &all.at[i].event);
+    good = good && nothing_left(&x, &all);
     for (uint32_t i = 0; good && crosses && !x.counting && i < f->events.len; i++) /* which of them do was not kept */
         if (f->events.at[i].kind == TP_FLOW_START)
             good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
-                   fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
+                   fleet_fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
     if (tp_exprs_overflowed(a->p)) {
         tp_exprs_forget_overflow(a->p);
-        good = fails(&x, "the conditions grow too large", NULL);
+        good = fleet_fails(&x, "the conditions grow too large", NULL);
     }
     *at = x.at;
     *basis = x.basis;
@@ -747,15 +549,27 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
 }
 
 /* Copy by copy; where that shows nothing, with families. */
-static tp_decision decide_flights(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
+static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, const tp_syntax **at, tp_str *basis)
 {
-    proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting};
+    proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
     if (x.f->gave_up.n)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = x.f->gave_up};
     make_twins(&x);
     tp_decision d = decide(x, at, basis);
     x.families = true;
     return d.verdict == TP_UNKNOWN && x.f->vars.len ? decide(x, at, basis) : d;
+}
+
+bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)
+{
+    const tp_rule *rule = a->rule;
+    tp_str basis = {NULL, 0};
+    bool unnamed = false;
+    a->rule = NULL;
+    tp_decision d = decide_flights(a, false, &unnamed, at, &basis);
+    a->rule = rule;
+    *why = unnamed ? (tp_str){NULL, 0} : d.reason;
+    return d.verdict == TP_PROVEN;
 }
 
 /* ---- the rules ---- */
@@ -771,13 +585,18 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
     if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, &counting))
         return;
     const tp_syntax *at = NULL;
+    tp_str basis = {NULL, 0};
     tp_claim c = {.subject = a->k->name,
                   .loc = a->k->doc->loc,
                   .proven = tp_str_c(proven),
                   .violated = tp_str_c(violated),
                   .approximate = "the case that was found does not trap again"};
-    tp_str basis = {NULL, 0};
-    tp_decision d = decide_flights(a, counting, &at, &basis);
+    const tp_flow *f = tp_flow_of(a);
+    tp_decision d = {.verdict = TP_UNKNOWN, .reason = f->in_flight};
+    if (counting || !d.reason.n)
+        d = decide_flights(a, counting, NULL, &at, &basis);
+    else
+        at = f->in_flight_at;
     int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
     if (at)
         c.loc = tp_body_loc(a, NULL, at);

@@ -198,7 +198,7 @@ static void walk_store(flow *f, const tp_statement *s)
 static void walk_start(flow *f, const tp_statement *s)
 {
     f->out->copies = true;
-    if (tp_stores_here(f->k->operands, s)) {
+    if (tp_stores_here(f->k->operands, s, f->a->stores_at_start)) {
         walk_store(f, s);
     } else {
         map_access(f, s->access, NULL);
@@ -215,7 +215,7 @@ static void walk_wait(flow *f, const tp_statement *s)
     bool recording = f->recording;
     map_access(f, s->semaphore, NULL);
     flow_note_copy(f, TP_FLOW_WAIT, s);
-    if (!tp_stores_here(f->k->operands, s))
+    if (!tp_stores_here(f->k->operands, s, f->a->stores_at_start))
         return;
     f->recording = false;
     f->now.values[s->value] = (flow_value){.meaning = {0}};
@@ -685,8 +685,7 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     return !f->out->gave_up.n;
 }
 
-/* All turns of a loop at once; and, where that says too little, turn by turn. */
-static void walk(tp_analysis *a)
+void flow_walk_again(tp_analysis *a)
 {
     flow f;
     bool good = walk_once(&f, a, false), coarse = f.coarse;
@@ -698,14 +697,6 @@ static void walk(tp_analysis *a)
         a->flow = f.out;
     }
     a->flow->summarised = false; /* nothing is left to be tried */
-}
-
-const tp_flow *tp_flow_of(tp_analysis *a)
-{
-    a->flow_used = true;
-    if (a->k->body && !a->flow)
-        walk(a);
-    return a->flow;
 }
 
 bool tp_flow_unroll(tp_analysis *a)

@@ -129,7 +129,8 @@ void flow_walk_grid(flow *f);
 void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);
 /* A store to it is walked. */
 void flow_note_store(flow *f, uint32_t operand);
-/* flow.c */
+/* flow.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
+void flow_walk_again(tp_analysis *a);
 void flow_walk(flow *f, const tp_region *r);
 /* into += what is undefined in some lane: conditions on lanes are dropped. */
 void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
@@ -149,6 +150,13 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s);
 void flow_note_leave(flow *f, tp_scope scope);
 void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
+/* far.c: does some step write each element of an output that stays where it is? Told for copies that steps start under
+ * conditions of their own, in no loop. What the proof costs and rests on is added. */
+bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis);
+/* flight.c: is it proven that nothing uses what is in flight (TP504), and that each wait names the sides of a copy that
+ * it ends? Then a wait may be taken for the store that the copy is. `why` and `at`: why TP504 is not proven; empty
+ * where it may be. */
+bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
  * the tables. env has room for every symbol; out is what the machine says. False: none was found. */
 bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out);

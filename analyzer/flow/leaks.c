@@ -1,5 +1,5 @@
 /* From the records of the definedness analysis to findings. */
-#include "analyzer/flow/flow.h"
+#include "analyzer/flow/internal.h"
 #include "base/checked.h"
 
 /* The code of the rule that a leak into a sink breaks. */
@@ -288,6 +288,13 @@ static bool kept_unwritten(const tp_sink *s, const tp_leak *l)
     return s->kind == TP_SINK_OUTPUT && l->birth == TP_BIRTH_OUTPUT && l->operand == s->operand && l->stored;
 }
 
+/* An element of an output that stays where it is, and that nobody wrote. */
+static bool never_written(const tp_analysis *a, const tp_sink *s, const tp_leak *l)
+{
+    return s->kind == TP_SINK_OUTPUT && l->birth == TP_BIRTH_OUTPUT && l->operand == s->operand && !l->stored &&
+           !l->read && tp_is_far(&a->k->operands[s->operand]);
+}
+
 static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool exact, uint32_t from, tally *t)
 {
     for (uint32_t i = 0; i < s->leaks.len; i++) {
@@ -302,6 +309,9 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         tp_decision d = tp_claim_decide(a, &c);
         if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
             d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+        if (d.verdict != TP_PROVEN && never_written(a, s, l) &&
+            flow_all_written(a, f, s->operand, &t->grade, &t->rests_on))
+            continue;
         if (d.verdict == TP_PROVEN) {
             t->rests_on = tp_basis_join(a->arena, t->rests_on, tp_claim_basis(a, &c));
             t->grade = d.grade > t->grade ? d.grade : t->grade;

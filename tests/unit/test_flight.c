@@ -55,6 +55,13 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "    buf[0, :, :] = full((2, 4), 1, float32)", "    copy_start(buf[0, :, :], y[ds(2 * i * M, 2), :], sem[0])",
      "o[...] = 1", "if i == num_programs(i) - 1 and j == num_programs(j) - 1:",
      "    copy_wait(buf[0, :, :], y[ds(2 * i * M, 2), :], sem[0])"},
+    /* out, one step and one row at a time; several on one semaphore */
+    {"buf[0, :, :] = full((2, 4), 1, float32)", "copy_start(buf[0, :, :], y[ds(2 * (i * M + j), 2), :], sem[0])",
+     "copy_wait(buf[0, :, :], y[ds(2 * (i * M + j), 2), :], sem[0])", "o[...] = 1"},
+    {"copy_start(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])",
+     "if i + 1 < num_programs(i):", "    copy_start(x[ds(2 * (i + 1), 2), :], buf[1, :, :], sem[0])",
+     "copy_wait(x[ds(2 * i, 2), :], buf[0, :, :], sem[0])",
+     "if i + 1 < num_programs(i):", "    copy_wait(x[ds(2 * i, 2), :], buf[1, :, :], sem[0])", "o[...] = buf[0, :, :]"},
     /* a loop of starts, a loop of waits */
     {"for t in range(N):", "    copy_start(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])",
      "for t in range(N):", "    copy_wait(x[ds(2 * t, 2), :], bag[t, :, :], sem[0])", "o[...] = bag[i, :, :]"},

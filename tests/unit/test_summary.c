@@ -401,6 +401,7 @@ static void judge_pair(void *arg)
     tp_equality q;
     tp_equiv e;
     tp_str why;
+    o.waits_named = tp_waits_name_copies(p->l->arena, k, &o);
     tp_prove_equality(p->l->arena, k, tp_reference_program(p->l->arena, k, &why), &o, &q);
     p->proven = q.proven;
     tp_cases cases = {0};
@@ -483,6 +484,7 @@ static void one_of_gallery(void *arg)
     o.nonly = nrules;
     const tp_program *reference = tp_reference_program(a, s->kernels[0], &why);
     if (reference) {
+        o.waits_named = tp_waits_name_copies(a, s->kernels[0], &o);
         tp_prove_equality(a, s->kernels[0], reference, &o, &q);
         if (q.proven) /* else no rule matters */
             tp_analyze(a, s, &o, &r);

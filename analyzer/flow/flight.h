@@ -1,0 +1,51 @@
+/* Copies in flight: shared by fleet.c, what one event does to them, and flight.c, what steps and turns do. */
+#ifndef TP_FLIGHT_H
+#define TP_FLIGHT_H
+
+#include "analyzer/flow/internal.h"
+
+enum { MOST_IN_FLIGHT = 64 };
+
+typedef struct flight {
+    tp_expr guard;
+    tp_flow_event event; /* the start */
+    bool wait; /* no copy, but a wait that brought some bits of its counter, and not the last: they count against it */
+    tp_expr twin; /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
+} flight;
+typedef TP_VEC(flight) fleet;
+
+typedef struct proof {
+    tp_analysis *a;
+    const tp_flow *f;
+    const tp_var *walk;  /* variables of the walk, then their twins, which have no bounds */
+    const tp_expr *twin; /* by variable of the walk */
+    tp_grade grade;
+    uint32_t questions;
+    tp_expr assumed;     /* no id: nothing */
+    bool guessing;       /* what does not fit is passed over */
+    bool families;       /* loops that only start copies leave a family */
+    bool *naming;        /* not NULL: waits have to name the sides of what they end; set where one does not */
+    bool counting;       /* only what is waited for is asked, not who uses the memory */
+    tp_str basis;        /* what is promised and used */
+    tp_str why;          /* why nothing is shown; empty: all is well so far */
+    const tp_syntax *at; /* ... and where */
+} proof;
+
+/* Is the goal proven for all sizes, steps and turns where these conditions hold? */
+bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal);
+/* They are one place. */
+tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b);
+/* False. The first reason is kept, with its place. */
+bool fleet_fails(proof *x, const char *why, const tp_flow_event *e);
+/* Does the place, read or written, lie apart from what is in flight? */
+bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_place *at, bool writes);
+/* A copy within one buffer writes what it reads, unless its sides lie apart. */
+bool fleet_sides(proof *x, const tp_flow_event *e);
+bool fleet_start(proof *x, fleet *all, const tp_flow_event *e);
+/* A wait takes its bits off the counter, in each case of what that has; where it has no others, all is settled. */
+bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e);
+/* Does a wait name the sides of the copy? Who follows values takes a wait for a store, but not one that names an array:
+ * then the copy was stored at its start, if it went out to an array. */
+tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_event *wait);
+
+#endif

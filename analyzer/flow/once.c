@@ -1,0 +1,20 @@
+/* The walk of a kernel, made once for all rules. */
+#include "analyzer/flow/internal.h"
+
+/* Where waits do not name the copies that they end, a second walk takes copies for stores at their start. */
+const tp_flow *tp_flow_of(tp_analysis *a)
+{
+    tp_str why;
+    const tp_syntax *at = NULL;
+    a->flow_used = true;
+    if (!a->k->body || a->flow)
+        return a->flow;
+    flow_walk_again(a);
+    if (!a->flow->copies || a->flow->gave_up.n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))
+        return a->flow;
+    a->stores_at_start = true;
+    flow_walk_again(a);
+    a->flow->in_flight = why;
+    a->flow->in_flight_at = at;
+    return a->flow;
+}

@@ -1,0 +1,357 @@
+/* Copies in flight, exhaustively: every program of at most five copies and waits on two buffers, by an alphabet per
+ * length, with lint's verdict for any number of steps against a search over all schedules of one to five of them. In
+ * the search a copy ends at any time after its start, and then adds its bytes to its semaphore: nothing is said there
+ * of settling, nor of the machine, which has to trap where some schedule goes wrong.
+ *
+ * Of programs that are the same but for the names of the buffers, or for the order of neighbours that have nothing to
+ * do with each other, one is tried; of those that go wrong in their first step by the same first statements, the
+ * shortest. TEST_EVERY=1: all of them (make boxes); else every so many, from the one that TEST_SEED names. */
+#include "tests/unit/support.h"
+
+#include "kernels/trial/equiv.h"
+
+enum { MOST_OPS = 5, MOST_STEPS = 5, EVERY = 997 };
+
+typedef enum kind { START, WAIT, USE } kind; /* USE: a wait, then a read of its buffer */
+typedef enum when { ALWAYS, FIRST, LATER, NOT_LAST, LAST } when;
+static const char *const GUARDS[] = {NULL, "i == 0", "i > 0", "i + 1 < num_programs(i)", "i == num_programs(i) - 1"};
+static const char *const SLOTS[] = {"0", "1", "i % 2", "(i + 1) % 2"};
+
+typedef struct op {
+    kind kind;
+    when when;
+    uint32_t slot;
+} op;
+
+/* What programs of a length are made of. */
+typedef struct alphabet {
+    uint32_t length, nkinds, nguards, nslots;
+    kind kinds[3];
+    when guards[5];
+    uint32_t slots[4];
+} alphabet;
+static const alphabet ALPHABETS[] = {
+    {3, 3, 5, 4, {START, WAIT, USE}, {ALWAYS, FIRST, LATER, NOT_LAST, LAST}, {0, 1, 2, 3}},
+    {4, 2, 5, 3, {START, USE}, {ALWAYS, FIRST, LATER, NOT_LAST, LAST}, {0, 2, 3}},
+    {5, 2, 3, 3, {START, USE}, {ALWAYS, FIRST, NOT_LAST}, {0, 2, 3}},
+    {5, 2, 4, 2, {START, WAIT}, {ALWAYS, FIRST, NOT_LAST, LAST}, {0, 1}},
+};
+
+typedef struct program {
+    op ops[MOST_OPS];
+    uint32_t n;
+    bool one; /* one semaphore for both buffers, else one each */
+} program;
+
+static bool happens(when w, int64_t i, int64_t n)
+{
+    return w == ALWAYS || (w == FIRST && i == 0) || (w == LATER && i > 0) || (w == NOT_LAST && i + 1 < n) ||
+           (w == LAST && i + 1 == n);
+}
+
+static uint32_t buffer_of(const op *o, int64_t i)
+{
+    return o->slot < 2 ? o->slot : (uint32_t)(i + o->slot) % 2;
+}
+
+/* ---- all schedules ---- */
+
+enum { FAULT_502 = 1, FAULT_504 = 2, FAULT_404 = 4, IN_FIRST_STEP = 8, MOST_STATES = 20000 };
+
+/* Behind some statements: copies that did not end yet, by buffer and semaphore; what the semaphores have. */
+typedef struct moment {
+    uint8_t flying[2][2], count[2];
+    bool written[2];
+} moment;
+
+typedef struct search {
+    const program *p;
+    int64_t steps;
+    moment seen[MOST_STATES];
+    uint32_t nseen;
+    unsigned faults; /* of all schedules */
+} search;
+
+static void reach(search *x, uint32_t from, const moment *s)
+{
+    for (uint32_t i = from; i < x->nseen; i++)
+        if (memcmp(&x->seen[i], s, sizeof *s) == 0)
+            return;
+    assert_true(x->nseen < MOST_STATES);
+    x->seen[x->nseen++] = *s;
+}
+
+/* What the statement makes of one state. False: a schedule that ends there. */
+static bool execute(search *x, const op *o, int64_t i, moment *s)
+{
+    uint32_t b = buffer_of(o, i), sem = x->p->one ? 0 : b;
+    unsigned first = i == 0 ? IN_FIRST_STEP : 0;
+    bool flies = s->flying[b][0] || s->flying[b][1];
+    if (o->kind == START) {
+        if (flies)
+            x->faults |= FAULT_504 | first;
+        s->flying[b][sem]++;
+        s->written[b] = true;
+        return true;
+    }
+    if (!s->count[sem]) { /* blocked; for ever, if no copy will end here */
+        if (!s->flying[0][sem] && !s->flying[1][sem])
+            x->faults |= FAULT_502 | first;
+        return false;
+    }
+    s->count[sem]--;
+    if (o->kind == USE && flies)
+        x->faults |= FAULT_504 | first;
+    else if (o->kind == USE && !s->written[b])
+        x->faults |= FAULT_404 | first;
+    return true;
+}
+
+/* The states from `from` on, and what they become when copies end. */
+static void end_copies(search *x, uint32_t from)
+{
+    for (uint32_t i = from; i < x->nseen; i++)
+        for (uint32_t b = 0; b < 2; b++)
+            for (uint32_t sem = 0; sem < 2; sem++) {
+                moment s = x->seen[i];
+                if (!s.flying[b][sem])
+                    continue;
+                s.flying[b][sem]--;
+                s.count[sem]++;
+                reach(x, from, &s);
+            }
+}
+
+/* Everything that may go wrong in so many steps. */
+static unsigned all_schedules(const program *p, int64_t steps)
+{
+    static search x;
+    uint32_t from = 0;
+    x.p = p;
+    x.steps = steps;
+    x.nseen = 1;
+    x.faults = 0;
+    memset(&x.seen[0], 0, sizeof x.seen[0]);
+    for (int64_t i = 0; i < steps; i++)
+        for (uint32_t k = 0; k < p->n; k++) {
+            if (!happens(p->ops[k].when, i, steps))
+                continue;
+            end_copies(&x, from);
+            uint32_t end = x.nseen;
+            for (uint32_t at = from; at < end; at++) {
+                moment s = x.seen[at];
+                if (execute(&x, &p->ops[k], i, &s))
+                    reach(&x, end, &s);
+            }
+            from = end;
+        }
+    for (uint32_t at = from; at < x.nseen; at++) {
+        static const moment nothing;
+        if (memcmp(x.seen[at].flying, nothing.flying, sizeof nothing.flying) != 0 || x.seen[at].count[0] ||
+            x.seen[at].count[1])
+            x.faults |= FAULT_502;
+    }
+    return x.faults;
+}
+
+/* ---- lint and the machine ---- */
+
+static const char *spec_of(tp_arena *a, const program *p)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t k = 0; k < p->n; k++) {
+        const op *o = &p->ops[k];
+        const char *slot = SLOTS[o->slot], *margin = o->when == ALWAYS ? "" : "    ";
+        if (o->when != ALWAYS)
+            tp_buf_printf(&b, ", \"if %s:\"", GUARDS[o->when]);
+        tp_buf_printf(&b, ", \"%scopy_%s(x[...], buf[%s, :], sem[%s])\"", margin, o->kind == START ? "start" : "wait",
+                      slot, p->one ? "0" : slot);
+        if (o->kind == USE)
+            tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
+    }
+    return tp_printf(a,
+                     "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
+                     "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+                     "\"int32\", \"shape\": [2], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
+                     "\"dtype\": \"int32\", \"shape\": [\"2 * N\"], \"block_shape\": [2], \"index_map\": [\"i\"]}], "
+                     "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [2, 2]}, {\"name\": \"sem\", "
+                     "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%.*s]}",
+                     TP_FMT(tp_buf_view(&b)))
+        .p;
+}
+
+static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_trap *trap)
+{
+    tp_tensor arrays[2];
+    tp_str why;
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t dims[TP_MAX_RANK];
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+    }
+    return tp_machine_run(a, &(tp_run_request){.kernel = k, .env = env, .arrays = arrays, .max_steps = 1000, .seed = 1},
+                          trap, NULL);
+}
+
+static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
+{
+    (void)ctx;
+    (void)out;
+    tp_arena *a = tp_arena_new(0);
+    tp_trap trap;
+    tp_status st = run_at(a, k, env, &trap);
+    int answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
+    tp_arena_free(a);
+    return answer;
+}
+
+typedef struct tally {
+    uint64_t every, at, programs, right, wrong, proven, violated, unknown_right, unknown_wrong, unsound, alarms,
+        machine;
+} tally;
+
+static void tell(const char *what, const char *spec, uint64_t *n)
+{
+    if (++*n <= 3)
+        printf("%s\n%s\n", what, spec);
+}
+
+static const struct {
+    const char *rule;
+    unsigned fault;
+} RULES[] = {{"TP404", FAULT_404}, {"TP502", FAULT_502}, {"TP504", FAULT_504}};
+
+static tp_analysis_result lint(loaded *l, tp_prover_options prover, bool *open, bool *bad)
+{
+    static const tp_rule *only[3];
+    for (uint32_t i = 0; i < 3; i++)
+        only[i] = tp_rule_find(tp_str_c(RULES[i].rule));
+    tp_analysis_result r =
+        analyze(l, (tp_analysis_options){.prover = prover, .replay = replay, .only = only, .nonly = 3});
+    *open = *bad = false;
+    for (uint32_t i = 0; i < r.findings.len; i++) {
+        *open |= r.findings.at[i].verdict != TP_PROVEN;
+        *bad |= r.findings.at[i].verdict == TP_VIOLATED;
+    }
+    return r;
+}
+
+static void judge(const program *p, tally *t)
+{
+    tp_arena *a = tp_arena_new(0);
+    const char *spec = spec_of(a, p);
+    loaded *l = load_text(spec);
+    bool open, bad;
+    assert_non_null(l->spec);
+    tp_analysis_result r = lint(l, (tp_prover_options){.only_proof = true}, &open, &bad);
+    if (open && !bad) /* searches and solvers, where they are of use */
+        r = lint(l, (tp_prover_options){.rlimit = 300000}, &open, &bad);
+    const tp_kernel *k = l->spec->kernels[0];
+    int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
+    unsigned faults = 0;
+    for (int64_t n = 1; n <= MOST_STEPS; n++) {
+        unsigned here = all_schedules(p, n) & ~(unsigned)IN_FIRST_STEP;
+        tp_trap trap;
+        env[k->sizes[0].sym] = n;
+        if ((run_at(a, k, env, &trap) == TP_E_TRAP) != (here != 0))
+            tell("the machine differs from the schedules", spec, &t->machine);
+        faults |= here;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        bool given = RULES[i].fault == FAULT_404 && (faults & FAULT_504); /* it rests on TP504 */
+        if (!open_for(&r, RULES[i].rule) && (faults & RULES[i].fault) && !given)
+            tell(RULES[i].rule, spec, &t->unsound);
+    }
+    if (bad && !faults)
+        tell("false alarm", spec, &t->alarms);
+    for (uint32_t i = 0; getenv("TEST_OPEN") && i < r.findings.len && open && !bad; i++)
+        if (r.findings.at[i].verdict == TP_UNKNOWN)
+            printf("%s: %s unknown, %.*s\n%s\n", faults ? "wrong" : "right", r.findings.at[i].rule,
+                   TP_FMT(r.findings.at[i].reason), spec);
+    t->programs++;
+    t->right += !faults;
+    t->wrong += faults != 0;
+    t->proven += !open;
+    t->violated += bad;
+    t->unknown_right += open && !bad && !faults;
+    t->unknown_wrong += open && !bad && faults;
+    unload(l);
+    tp_arena_free(a);
+}
+
+/* ---- all programs ---- */
+
+static bool exclude(when a, when b)
+{
+    return (a == FIRST && b == LATER) || (a == LATER && b == FIRST) || (a == LAST && b == NOT_LAST) ||
+           (a == NOT_LAST && b == LAST);
+}
+
+/* Does their order not matter? */
+static bool commute(const program *p, const op *a, const op *b)
+{
+    bool apart = (a->slot < 2) == (b->slot < 2) && a->slot != b->slot;
+    return exclude(a->when, b->when) || (apart && (!p->one || (a->kind == START && b->kind == START)));
+}
+
+static uint32_t rank(const op *o)
+{
+    return (o->kind * 5 + o->when) * 4 + o->slot;
+}
+
+static bool has(const program *p, bool starts)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < p->n; k++)
+        any |= (p->ops[k].kind == START) == starts;
+    return any;
+}
+
+/* p, which is whole if it is as long as that, and all that goes on from it. */
+static void extend(program *p, const alphabet *by, tally *t)
+{
+    bool ends = false;
+    for (int64_t n = 1; n <= 3 && p->n && !ends; n++)
+        ends = all_schedules(p, n) & IN_FIRST_STEP;
+    /* the shorter ones were tried with the alphabet before, which has at least as many letters */
+    bool whole = p->n == by->length || (by == ALPHABETS && p->n);
+    if (whole && has(p, true) && has(p, false) && (!ends || by == ALPHABETS) && t->at++ % t->every == 0)
+        judge(p, t);
+    if (ends || p->n == by->length)
+        return;
+    for (uint32_t i = 0; i < by->nkinds * by->nguards * by->nslots; i++) {
+        op o = {by->kinds[i / by->nslots / by->nguards], by->guards[i / by->nslots % by->nguards],
+                by->slots[i % by->nslots]};
+        const op *last = p->n ? &p->ops[p->n - 1] : NULL;
+        if ((!last && o.slot % 2) || (last && commute(p, last, &o) && rank(last) > rank(&o)))
+            continue; /* buffers exchanged, neighbours exchanged */
+        p->ops[p->n++] = o;
+        extend(p, by, t);
+        p->n--;
+    }
+}
+
+static void lint_says_what_all_schedules_do(void **unused)
+{
+    (void)unused;
+    tally t = {.every = setting("TEST_EVERY", EVERY)};
+    t.at = setting("TEST_SEED", 1);
+    for (uint32_t one = 0; one < 2; one++)
+        for (uint32_t i = 0; i < sizeof ALPHABETS / sizeof *ALPHABETS; i++)
+            extend(&(program){.one = one}, &ALPHABETS[i], &t);
+    print_message(
+        "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
+        "wrong; %llu unsound, %llu false alarms, %llu that the machine sees otherwise\n",
+        (unsigned long long)t.programs, (unsigned long long)t.right, (unsigned long long)t.wrong,
+        (unsigned long long)t.proven, (unsigned long long)t.violated, (unsigned long long)t.unknown_right,
+        (unsigned long long)t.unknown_wrong, (unsigned long long)t.unsound, (unsigned long long)t.alarms,
+        (unsigned long long)t.machine);
+    assert_int_equal(t.unsound + t.alarms + t.machine, 0);
+    assert_true(100 * (t.unknown_right + t.unknown_wrong) <= t.programs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lint_says_what_all_schedules_do)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
