@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "analyzer/merge.h"
 #include "tests/unit/process.h"
+#include "tests/unit/support.h"
 
 static const char FILE_NAME[] = "tests/verdicts.txt";
 
@@ -147,8 +148,48 @@ static void combinations_are_merged(void **state)
     }
 }
 
+/* ---- expressions that are too large ---- */
+
+typedef struct pool {
+    tp_exprs *p;
+    unsigned claims;
+} pool;
+
+/* Lets something grow too large behind the first claim. */
+static void overflow(void *ctx, const char *rule, const tp_obligation *o, const tp_decision *d)
+{
+    pool *x = ctx;
+    (void)rule, (void)o;
+    tp_expr e = tp_sym_new(x->p, TP_S("large"));
+    for (int i = 1; x->claims == 0 && !tp_exprs_overflowed(x->p); i++)
+        e = tp_op2(x->p, TP_E_MUL, e, tp_op2(x->p, TP_E_ADD, e, tp_const(x->p, i)));
+    assert_true(tp_exprs_overflowed(x->p));
+    assert_true(x->claims++ == 0 || d->verdict == TP_UNKNOWN);
+}
+
+/* What somebody lost before a claim is lost after it: claims forget what grows too large on their own way only. */
+static void a_claim_forgets_what_is_its_own(void **state)
+{
+    (void)state;
+    loaded *l =
+        load_text("{\"tileproof\": 1, \"name\": \"two\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
+                  "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 128)\"}], \"inputs\": [{\"name\": \"x\", "
+                  "\"dtype\": \"float32\", \"shape\": [\"N\", \"N\"], \"block_shape\": [128, 128], "
+                  "\"index_map\": [\"i\", \"i\"]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", "
+                  "\"shape\": [\"N\"], \"block_shape\": [128], \"index_map\": [\"i\"]}]}");
+    assert_non_null(l->spec);
+    pool x = {.p = l->spec->kernels[0]->exprs};
+    tp_analysis_options o = {.prover = {.no_solver = true}, .listener = overflow, .listener_ctx = &x};
+    tp_analysis_result r = {0};
+    tp_analyze(l->arena, l->spec, &o, &r);
+    assert_true(x.claims > 2);
+    unload(l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(combinations_are_merged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(combinations_are_merged),
+                                       cmocka_unit_test(a_claim_forgets_what_is_its_own)};
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
