@@ -19,6 +19,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 import tileproof
+from tileproof import wrapping
 from tileproof.progress import Progress
 
 X = np.random.default_rng(0).standard_normal((256, 128)).astype(np.float32)
@@ -400,3 +401,48 @@ def test_a_reference_that_uses_the_prefetched_table():
     report = tileproof.verify(lambda ids, x: call(ids, x, lambda i, ids: (i, 0, 0)), naive, ids, x)
     wrong, = [f for f in report.of("violated") if f.rule == "TP701"]
     assert "lambda i, ids: (i, 0, 0)" in str(wrong), report
+
+
+SAME = {  # as kernel and as reference
+    "sums of bytes": (lambda x, y: x + y, jnp.uint8, jnp.uint8), "differences of bytes": (lambda x, y: x - y, jnp.uint8, jnp.uint8),
+    "bytes of int32": (lambda x, y: (x + y).astype(jnp.uint8), jnp.int32, jnp.uint8), "int32 as uint32": (lambda x, y: (x * y).astype(jnp.uint32) >> 28, jnp.int32, jnp.uint32),
+    "bits of bytes": (lambda x, y: ~x & y, jnp.uint8, jnp.uint8), "a generator in a loop": (lambda x, y: jax.lax.fori_loop(0, 3, lambda i, v: v * 1664525 + y, x), jnp.int32, jnp.int32),
+    "small int32": (lambda x, y: jnp.clip(x * y, -100, 100), jnp.int32, jnp.int32), "widened bytes": (lambda x, y: x.astype(jnp.int32) * y.astype(jnp.int32), jnp.int8, jnp.int32),
+    "quantised floats": (lambda x, y: jnp.clip(jnp.round(x * 20 + y), -127, 127).astype(jnp.int8), jnp.float32, jnp.int8),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_reference_that_is_the_body_is_not_accused(name):
+    f, dtype, out = SAME[name]
+
+    def call(x, y):
+        def body(x_ref, y_ref, o_ref):
+            o_ref[...] = f(x_ref[...], y_ref[...])
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((32, 128), out))(x, y)
+
+    x, y = (jnp.asarray(np.random.default_rng(seed).integers(0, 100, (32, 128)), dtype) for seed in (1, 2))
+    report = tileproof.verify(call, f, x, y)
+    assert report.equivalence, report
+    assert (len(report.compared) == 2) == (name in ("small int32", "widened bytes", "quantised floats"))
+
+
+INTEGERS = [lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: -x, lambda x, y: abs(x), lambda x, y: ~x, lambda x, y: x ** 3, lambda x, y: x << 2,
+            lambda x, y: x.sum(1), lambda x, y: x.cumsum(0), lambda x, y: x @ y, lambda x, y: (x & y) + (x | y) - (x ^ y), lambda x, y: x.max(1) * y.min(1), lambda x, y: x.clip(-3, 3) * y.clip(0, 5),
+            lambda x, y: (x + y).astype("uint8"), lambda x, y: x.astype("int32") * y.astype("int32") * 2, lambda x, y: x.prod(1), lambda x, y: (x >> 1) + (y >> 3), lambda x, y: x * 3 - y * 100]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32"])
+def test_where_integers_do_not_wrap(dtype):
+    """Against arithmetic of 64 bits, on what is given at most: where no operation is named, results are the same. Each type has both kinds."""
+    lo, hi = wrapping._given(jax.ShapeDtypeStruct((), dtype))
+    hi = min(hi, np.iinfo(dtype).max)
+    x, y = (np.random.default_rng(seed).choice([lo, hi, lo + 1, hi - 1, (lo + hi) // 2, 0, 1, 3], (6, 6)) for seed in (1, 2))
+    seen = set()
+    with np.errstate(over="ignore"):
+        for f in INTEGERS:
+            wraps = wrapping.place(jax.make_jaxpr(f)(x.astype(dtype), y.astype(dtype))) is not None
+            wide = f(x.astype(np.int64), y.astype(np.int64))
+            seen.add(wraps)
+            assert wraps or np.array_equal(np.asarray(f(jnp.asarray(x, dtype), jnp.asarray(y, dtype))).astype(np.int64), wide), (inspect.getsource(f), dtype)
+    assert seen == {True, False}

@@ -248,7 +248,8 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
             raise AssertionError(f"result {n} has shape {a.shape}, the reference {b.shape}")
         both = np.isfinite(a) & np.isfinite(b)
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
-        wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b))))
+        with np.errstate(invalid="ignore"):  # inf - inf
+            wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b))))
         if wrong.any():
             raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
     return len(calls)
