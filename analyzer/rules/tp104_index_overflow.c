@@ -73,9 +73,37 @@ static void check_maps(tp_analysis *a)
     }
 }
 
+/* The coordinate of a step is an int32, in maps and in the body. Of no interest where it holds: the others rest on it.
+ */
+static void check_axes(tp_analysis *a)
+{
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        const tp_axis *axis = &a->k->axes[x];
+        tp_claim c = {
+            .goal = mk(a, TP_E_LE, axis->steps, num(a, INT32_MAX)),
+            .large = true,
+            .subject = axis->name,
+            .loc = axis->steps_loc,
+            .proven = tp_message(a, "the steps of `%.*s` are counted in int32", TP_FMT(axis->name)),
+            .violated = tp_message(a, "`%.*s` can have more steps than an int32 counts", TP_FMT(axis->name)),
+            .label = TP_S("the coordinate of a step is int32 and wraps"),
+        };
+        int64_t steps;
+        if (tp_expr_is_const(a->p, axis->steps, &steps) && steps <= INT32_MAX)
+            continue;
+        tp_decision d = tp_claim_decide(a, &c);
+        if (d.verdict == TP_PROVEN)
+            continue;
+        tp_finding *f = tp_claim_record(a, &c, d, NULL);
+        if (f->verdict == TP_VIOLATED)
+            f->help = TP_S("bound the sizes with \"max\", or make two axes of it");
+    }
+}
+
 static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
+    check_axes(a);
     check_maps(a);
     tp_flow_gave_up(a, f, false);
     for (uint32_t i = 0; f && i < f->uses.len; i++)

@@ -277,16 +277,22 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
 
 /* ---- which inputs on which case ---- */
 
-/* Has every axis that is walked in order a second step, so that something is
- * carried? Axes of which a table says the number of steps count as such. */
-static bool carries(const tp_case *x)
+/* Axes that are walked in order and have no second step, over which nothing is carried, of those from `first` on. An
+ * axis of which a table says the number of steps is none of them. */
+static uint32_t count_single_steps(const tp_case *x, uint32_t first)
 {
     const tp_kernel *k = x->kernel;
+    uint32_t single = 0;
     int64_t n;
-    for (uint32_t i = 0; i < k->naxes; i++)
-        if (!k->axes[i].parallel && tp_expr_eval(k->exprs, k->axes[i].steps, x->env, &n) == TP_EVAL_OK && n < 2)
-            return false;
-    return true;
+    for (uint32_t i = first; i < k->naxes; i++)
+        single += !k->axes[i].parallel && tp_expr_eval(k->exprs, k->axes[i].steps, x->env, &n) == TP_EVAL_OK && n < 2;
+    return single;
+}
+
+/* Is something carried over every axis that is walked in order? */
+static bool carries(const tp_case *x)
+{
+    return !count_single_steps(x, 0);
 }
 
 /* Elements moved by what may always run once more. */
@@ -320,7 +326,8 @@ static bool takes_smallest(const tp_statement *s, void *unused)
 static uint32_t extremes_in_the_last_step(const tp_case *x)
 {
     const tp_program *body = x->kernel->body;
-    if (!body || !carries(x))
+    uint32_t axes = x->kernel->naxes;
+    if (!body || count_single_steps(x, axes ? axes - 1 : 0)) /* over the fastest axis: others may have one step */
         return 0;
     return tp_region_any(&body->statements, takes_largest, NULL)    ? TP_INPUT_BIT(TP_INPUT_ASCENDING)
            : tp_region_any(&body->statements, takes_smallest, NULL) ? TP_INPUT_BIT(TP_INPUT_DESCENDING)
