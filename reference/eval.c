@@ -189,20 +189,24 @@ static _Noreturn void take_outside(evaluator *e, const tp_inst *i, int64_t at, i
                             (long long)at, (long long)extent, TP_FMT(tp_buf_view(&text))));
 }
 
+/* Runs of what lies behind the axis, as they lie. */
 static void take(evaluator *e, const tp_inst *i)
 {
     const array *x = &e->values[i->args[0]], *index = &e->values[i->args[1]];
     array *out = &e->values[i->out];
-    int64_t at[TP_MAX_RANK], from[TP_MAX_RANK], axis = i->integer, shift = (int64_t)index->rank - 1;
-    for (size_t n = 0; n < out->n; n++) {
-        tp_unravel(out, n, at);
-        for (int64_t d = 0; d < (int64_t)x->rank; d++)
-            from[d] = d < axis ? at[d] : at[d + (d > axis ? shift : 0)];
-        from[axis] = (int64_t)index->at[tp_ravel(index, at + axis)];
-        if (from[axis] < 0 || from[axis] >= x->dims[axis])
-            take_outside(e, i, from[axis], x->dims[axis]);
-        out->at[n] = x->at[tp_ravel(x, from)];
-    }
+    size_t outer = 1, run = 1, extent = (size_t)x->dims[i->integer];
+    for (uint32_t d = 0; d < x->rank; d++)
+        if (d < i->integer)
+            outer *= (size_t)x->dims[d];
+        else if (d > i->integer)
+            run *= (size_t)x->dims[d];
+    for (size_t o = 0; o < outer && run; o++)
+        for (size_t n = 0; n < index->n; n++) {
+            int64_t from = (int64_t)index->at[n];
+            if (from < 0 || from >= (int64_t)extent)
+                take_outside(e, i, from, (int64_t)extent);
+            memcpy(&out->at[(o * index->n + n) * run], &x->at[(o * extent + (size_t)from) * run], run * sizeof *x->at);
+        }
 }
 
 static _Noreturn void no_meaning(evaluator *e, tp_prim p)
