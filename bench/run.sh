@@ -14,7 +14,8 @@ status=0
 build/bench/obligations bench/proof-speed.tsv gallery $gallery || status=1
 build/bench/obligations bench/proof-speed.tsv rules tests/rules/*/*.tile.json || status=1
 build scale
-build/bench/scale || status=1
+build/bench/scale > build/bench/scale.txt || status=1
+cat build/bench/scale.txt
 build specs -lcmocka
 python3 bench/many.py build/tileproof build/bench/specs > build/bench/many.md && cat build/bench/many.md || status=1
 build reading
@@ -33,6 +34,7 @@ if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py
     build/venv/bin/python bench/gallery.py --json build/bench/gallery.json --markdown build/bench/PERFORMANCE.md --svg build/bench/performance.svg
+    { cat build/bench/many.md; printf '```\n'; cat build/bench/scale.txt; printf '```\n'; } >> build/bench/PERFORMANCE.md
 else
     echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
 fi
