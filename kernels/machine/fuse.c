@@ -255,7 +255,8 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->kept = p->inst && (k + 1 == g->len || m->uses[p->value] + p->through > p->looks + c->spared);
+        p->kept = p->inst && (k + 1 == g->len || m->fixed[p->value] != TP_VARIES ||
+                              m->uses[p->value] + p->through > p->looks + c->spared);
         p->gathered = !p->inst && c->viewed && short_rows;
         bool buffered = p->gathered || (p->inst && !p->kept) || (k + 1 == g->len && (!s->to->data || s->streams));
         p->to = p->kept ? c->own : NULL;
@@ -502,7 +503,8 @@ static void compute_group(tp_machine *m, tp_vid v, const sink *s)
         tp_cells *c = &m->values[p->value];
         bool elsewhere = k + 1 == g->len && s->to->data != c->own, stays = p->kept && !elsewhere;
         g->number[p->value] = 0;
-        if (!p->inst || (!stays && p->spared)) /* of the latter, a mask may have to be computed yet */
+        bool again = p->spared || m->fixed[p->value] != TP_VARIES; /* a mask's, in time; a later step's */
+        if (!p->inst || (!stays && again))
             continue;
         tp_end_waiting(m, c);
         if (!stays) /* nobody looks at it again */

@@ -176,6 +176,9 @@ static void variables_are_what_was_assigned_last(void **state)
         /* the memory that it was loaded from changes */
         "\"s[...] = a * 2\", \"b = s[...]\", \"s[...] = a * 3\", \"b = b + s[...]\", \"s[...] = b\", \"a = b + "
         "s[...]\"",
+        /* what no step changes, beneath what each does */
+        "\"f = iota(int32, (4096,), 0) + num_programs(i)\", \"a = a * (f + i).astype(float32)\"",
+        "\"f = iota(int32, (4096,), 0) + num_programs(i)\", \"a = a + where(f - 7 < 2000 + i, a, 1)\"",
         /* chosen by masks that are decided */
         "\"e = exp(a * 0.1)\", \"p = where(i >= 0, e, 0)\", \"q = where(i < 0, 1, p)\", \"a = p * 2\", \"a = a + q\", "
         "\"s[...] = p\","
