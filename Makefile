@@ -283,7 +283,7 @@ attention: all $(TESTS) ## what make test samples, whole: planted defects, late 
 	@TEST_EVERY=1 TEST_ONLY=broken_siblings $(BUILD)/tests/test_cli
 
 mutants: SEED = 1 # the sample that was reviewed
-mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; hours; a run goes on where it was stopped)
+mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; an hour of one core; a run goes on where it was stopped)
 	@tools/mutants.py --count $(COUNT) --seed $(SEED)
 COUNT ?= 200
 
