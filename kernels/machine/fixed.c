@@ -56,8 +56,8 @@ static void find_range(tp_cells *c)
 void tp_fixed_note(tp_machine *m, const tp_inst *i)
 {
     tp_cells *c = &m->values[i->out];
-    if (m->fixed[i->out] != TP_TO_BE_FIXED || c->state != TP_CLEAN)
-        return;
+    if (m->fixed[i->out] != TP_TO_BE_FIXED || c->state != TP_CLEAN || (c->waits && c->ranged))
+        return; /* what waits with a range may be computed inside of a strip, and nowhere be kept */
     m->fixed[i->out] = TP_IS_FIXED;
     find_range(c);
 }
