@@ -59,7 +59,10 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
     if (!notes(f))
         return;
     e.counter = place_of(f, s->semaphore);
-    if (kind != TP_FLOW_COUNT) {
+    if (kind == TP_FLOW_SIGNAL || kind == TP_FLOW_AWAIT) {
+        e.place = e.from = e.counter;
+        e.bits = flow_meaning(f, s->value);
+    } else {
         tp_exprs *p = f->a->p;
         e.place = place_of(f, s->access);
         e.from = place_of(f, s->from);

@@ -104,7 +104,7 @@ bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_pla
                       fleet_follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.place))) &&
                      (!writes || y->event.from.operand != at->operand ||
                       fleet_follows(x, given, 2, tp_places_apart(x->a->p, at, &y->event.from)));
-        if (!y->wait && !clear)
+        if (y->event.kind == TP_FLOW_START && !clear)
             return fleet_fails(x, "that this lies apart from what is in flight is not shown", e);
     }
     return true;
@@ -126,6 +126,21 @@ bool fleet_start(proof *x, fleet *all, const tp_flow_event *e)
     if (all->len >= MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", e);
     tp_push(x->a->arena, *all, ((flight){.guard = e->path, .event = *e}));
+    return true;
+}
+
+bool fleet_signal(proof *x, fleet *all, const tp_flow_event *e)
+{
+    enum { MOST = (1 << 30) / MOST_IN_FLIGHT }; /* so that it never counts beyond int32 */
+    int64_t n;
+    if (!e->exact || !e->counter.known || !e->bits.id)
+        return fleet_fails(x, "whether, where or by how much a semaphore counts depends on data", e);
+    if (!number_of_bits(x, e, &n) || n > MOST)
+        return fleet_fails(x, "that a semaphore counts by a small number is not shown", e);
+    if (all->len >= MOST_IN_FLIGHT)
+        return fleet_fails(x, "too many copies are in flight", e);
+    if (n)
+        tp_push(x->a->arena, *all, ((flight){.guard = e->path, .event = *e}));
     return true;
 }
 
@@ -268,7 +283,7 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
     count_cases cases = {0};
     tp_expr waiting = nowhere(x);
     bool every = true;
-    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
+    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known || !e->bits.id)
         return fleet_fails(x, "whether this waits, for what and where depends on data", e);
     if (!find_on_counter(x, all, e, &mine))
         return false;
@@ -286,7 +301,7 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
         const count_case *c = &cases.at[i];
         if (c->bits < mine.wanted && !x->guessing)
             return fleet_fails(x, "that a copy is in flight here is not shown", e);
-        if (x->naming && !x->guessing && !all_named(x, all, e, c, c->bits == mine.wanted)) {
+        if (x->naming && e->kind == TP_FLOW_WAIT && !x->guessing && !all_named(x, all, e, c, c->bits == mine.wanted)) {
             *x->naming = true;
             return fleet_fails(x, "that the copy which ends here has these sides is not shown", e);
         }

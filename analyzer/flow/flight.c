@@ -245,10 +245,10 @@ static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
 static bool is_of_families(const proof *x, span s, tp_expr turn, tp_expr count, const fleet *all)
 {
     uint32_t starts = count_events(x, s, TP_FLOW_START), waits = count_events(x, s, TP_FLOW_WAIT);
-    bool any = false;
+    bool any = false, counts = count_events(x, s, TP_FLOW_SIGNAL) || count_events(x, s, TP_FLOW_AWAIT);
     for (uint32_t i = 0; i < all->len; i++)
         any |= all->at[i].twin.id != 0;
-    return x->families && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
+    return x->families && !counts && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
            ((starts && !waits) || (waits && !starts && any));
 }
 
@@ -385,7 +385,8 @@ static uint32_t end_of(const tp_flow *f, uint32_t at)
 static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT)
+        if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT ||
+            f->events.at[i].kind == TP_FLOW_SIGNAL || f->events.at[i].kind == TP_FLOW_AWAIT)
             return true;
     return false;
 }
@@ -415,8 +416,9 @@ static bool step(proof *x, const tp_flow_event *e, fleet *all)
     case TP_FLOW_WRITE: return fleet_look(x, all, e, &e->place, true);
     case TP_FLOW_COPY: return fleet_sides(x, e);
     case TP_FLOW_START: return fleet_start(x, all, e);
+    case TP_FLOW_SIGNAL: return fleet_signal(x, all, e);
+    case TP_FLOW_AWAIT:
     case TP_FLOW_WAIT: return fleet_wait(x, all, e);
-    case TP_FLOW_COUNT: return fleet_fails(x, "what a semaphore counts is not followed yet", e);
     case TP_FLOW_LEAVE: return leave(x, all, e);
     case TP_FLOW_LOOP:
     case TP_FLOW_END: break;

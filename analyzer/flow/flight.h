@@ -42,6 +42,8 @@ bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_pla
 /* A copy within one buffer writes what it reads, unless its sides lie apart. */
 bool fleet_sides(proof *x, const tp_flow_event *e);
 bool fleet_start(proof *x, fleet *all, const tp_flow_event *e);
+/* A semaphore counts: as a copy that is there at once, and moves nothing. */
+bool fleet_signal(proof *x, fleet *all, const tp_flow_event *e);
 /* A wait takes its bits off the counter, in each case of what that has; where it has no others, all is settled. */
 bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e);
 /* Does a wait name the sides of the copy? Who follows values takes a wait for a store, but not one that names an array:

@@ -539,7 +539,7 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_AWAIT:
             map_access(f, s->semaphore, NULL);
             sink(f, TP_SINK_BOUND, s->value);
-            flow_note_copy(f, TP_FLOW_COUNT, s);
+            flow_note_copy(f, s->kind == TP_SIGNAL ? TP_FLOW_SIGNAL : TP_FLOW_AWAIT, s);
             break;
         case TP_IF: walk_if(f, s); break;
         case TP_LOOP: walk_loop(f, s); break;

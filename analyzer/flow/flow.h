@@ -79,14 +79,15 @@ tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b);
 
 /* What happens in a step, in order, for TP502 and TP504. */
 typedef enum tp_flow_event_kind {
-    TP_FLOW_READ,  /* place */
-    TP_FLOW_WRITE, /* place */
-    TP_FLOW_COPY,  /* from, place: of one buffer */
-    TP_FLOW_START, /* from, place, counter, bits */
-    TP_FLOW_WAIT,  /* the same */
-    TP_FLOW_COUNT, /* a semaphore that counts */
-    TP_FLOW_LEAVE, /* the buffers and semaphores of `scope` end */
-    TP_FLOW_LOOP,  /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
+    TP_FLOW_READ,   /* place */
+    TP_FLOW_WRITE,  /* place */
+    TP_FLOW_COPY,   /* from, place: of one buffer */
+    TP_FLOW_START,  /* from, place, counter, bits */
+    TP_FLOW_WAIT,   /* the same */
+    TP_FLOW_SIGNAL, /* counter, and by how much in `bits` (no id: not known); place and from are the counter, too */
+    TP_FLOW_AWAIT,  /* the same */
+    TP_FLOW_LEAVE,  /* the buffers and semaphores of `scope` end */
+    TP_FLOW_LOOP,   /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
     TP_FLOW_END,
 } tp_flow_event_kind;
 typedef struct tp_flow_event {

@@ -12,7 +12,8 @@
 
 enum { MOST_OPS = 5, MOST_STEPS = 5, EVERY = 997 };
 
-typedef enum kind { START, WAIT, USE } kind; /* USE: a wait, then a read of its buffer */
+/* USE: a wait, then a read of its buffer. The others are of semaphores that count. */
+typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;
 typedef enum when { ALWAYS, FIRST, LATER, NOT_LAST, LAST } when;
 static const char *const GUARDS[] = {NULL, "i == 0", "i > 0", "i + 1 < num_programs(i)", "i == num_programs(i) - 1"};
 static const char *const SLOTS[] = {"0", "1", "i % 2", "(i + 1) % 2"};
@@ -34,6 +35,7 @@ static const alphabet ALPHABETS[] = {
     {3, 3, 5, 4, {START, WAIT, USE}, {ALWAYS, FIRST, LATER, NOT_LAST, LAST}, {0, 1, 2, 3}},
     {4, 2, 5, 3, {START, USE}, {ALWAYS, FIRST, LATER, NOT_LAST, LAST}, {0, 2, 3}},
     {5, 2, 3, 3, {START, USE}, {ALWAYS, FIRST, NOT_LAST}, {0, 2, 3}},
+    {4, 2, 5, 3, {SIGNAL, AWAIT}, {ALWAYS, FIRST, LATER, NOT_LAST, LAST}, {0, 2, 3}},
     {5, 2, 4, 2, {START, WAIT}, {ALWAYS, FIRST, NOT_LAST, LAST}, {0, 1}},
 };
 
@@ -86,6 +88,10 @@ static bool execute(search *x, const op *o, int64_t i, moment *s)
 {
     uint32_t b = buffer_of(o, i), sem = x->p->one ? 0 : b;
     unsigned first = i == 0 ? IN_FIRST_STEP : 0;
+    if (o->kind == SIGNAL) {
+        s->count[sem]++;
+        return true;
+    }
     bool flies = s->flying[b][0] || s->flying[b][1];
     if (o->kind == START) {
         if (flies)
@@ -164,8 +170,12 @@ static const char *spec_of(tp_arena *a, const program *p)
         const char *slot = SLOTS[o->slot], *margin = o->when == ALWAYS ? "" : "    ";
         if (o->when != ALWAYS)
             tp_buf_printf(&b, ", \"if %s:\"", GUARDS[o->when]);
-        tp_buf_printf(&b, ", \"%scopy_%s(x[...], buf[%s, :], sem[%s])\"", margin, o->kind == START ? "start" : "wait",
-                      slot, p->one ? "0" : slot);
+        if (o->kind == SIGNAL || o->kind == AWAIT)
+            tp_buf_printf(&b, ", \"%ssemaphore_%s(count[%s])\"", margin, o->kind == SIGNAL ? "signal" : "wait",
+                          p->one ? "0" : slot);
+        else
+            tp_buf_printf(&b, ", \"%scopy_%s(x[...], buf[%s, :], sem[%s])\"", margin,
+                          o->kind == START ? "start" : "wait", slot, p->one ? "0" : slot);
         if (o->kind == USE)
             tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
     }
@@ -175,7 +185,8 @@ static const char *spec_of(tp_arena *a, const program *p)
                      "\"int32\", \"shape\": [2], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
                      "\"dtype\": \"int32\", \"shape\": [\"2 * N\"], \"block_shape\": [2], \"index_map\": [\"i\"]}], "
                      "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [2, 2]}, {\"name\": \"sem\", "
-                     "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%.*s]}",
+                     "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, {\"name\": \"count\", \"memory_space\": "
+                     "\"semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%.*s]}",
                      TP_FMT(tp_buf_view(&b)))
         .p;
 }
@@ -291,7 +302,8 @@ static bool exclude(when a, when b)
 static bool commute(const program *p, const op *a, const op *b)
 {
     bool apart = (a->slot < 2) == (b->slot < 2) && a->slot != b->slot;
-    return exclude(a->when, b->when) || (apart && (!p->one || (a->kind == START && b->kind == START)));
+    return exclude(a->when, b->when) ||
+           (apart && (!p->one || (a->kind == b->kind && (a->kind == START || a->kind == SIGNAL))));
 }
 
 static uint32_t rank(const op *o)
@@ -303,7 +315,7 @@ static bool has(const program *p, bool starts)
 {
     bool any = false;
     for (uint32_t k = 0; k < p->n; k++)
-        any |= (p->ops[k].kind == START) == starts;
+        any |= (p->ops[k].kind == START || p->ops[k].kind == SIGNAL) == starts;
     return any;
 }
 
@@ -347,7 +359,7 @@ static void lint_says_what_all_schedules_do(void **unused)
         (unsigned long long)t.unknown_wrong, (unsigned long long)t.unsound, (unsigned long long)t.alarms,
         (unsigned long long)t.machine);
     assert_int_equal(t.unsound + t.alarms + t.machine, 0);
-    assert_true(100 * (t.unknown_right + t.unknown_wrong) <= t.programs);
+    assert_true(50 * (t.unknown_right + t.unknown_wrong) <= t.programs);
 }
 
 int main(void)
