@@ -69,9 +69,10 @@ void tp_look_ahead(tp_machine *m)
 {
     tp_ahead *a = &m->ahead;
     int64_t now[TP_MAX_AXES];
-    *a = (tp_ahead){.n = 0};
     if (!m->looks_ahead)
         return;
+    a->n = a->now = 0;
+    a->row = a->byte = a->lines = 0;
     bool any = next_axes(m, now);
     m->ahead_of = 1;
     for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
