@@ -191,8 +191,11 @@ void lower_keep_lengths(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, t
                               (prim != TP_P_BROADCAST && tp_prim_is_elementwise(prim));
     if (l->unsettled)
         refuse(l, l->unsettled_at);
-    for (uint32_t i = 0; i < nargs; i++)
+    bool ragged = false;
+    for (uint32_t i = 0; i < nargs; i++) {
         any |= lengths_of(l, args[i]) != NULL;
+        ragged |= (i < 2 || prim == TP_P_CONCATENATE) && lower_is_ragged(l, args[i]);
+    }
     if (!any || out < 0)
         return;
     if (along) {
@@ -204,7 +207,7 @@ void lower_keep_lengths(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, t
     } else if (prim == TP_P_BROADCAST && lower_value(l, args[0])->rank) {
         lengths *x = lengths_of(l, args[0]);
         *new_lengths(l, out) = *x;
-    } else if (lower_is_ragged(l, args[0]) || (nargs > 1 && lower_is_ragged(l, args[1])) || prim == TP_P_CONCATENATE) {
+    } else if (ragged) {
         l->unsettled = out + 1;
         l->unsettled_at = n;
     }
