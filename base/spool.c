@@ -1,7 +1,8 @@
-#define _GNU_SOURCE /* fopencookie */
+#define _GNU_SOURCE /* fopencookie, O_TMPFILE */
 #include "base/spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,15 +13,15 @@ struct tp_spool {
     FILE *out;
     char *at; /* its first bytes: all of them, until there is a file */
     size_t room;
-    FILE *file;
+    int file; /* -1: there is none. No stream: append() holds the lock of one, and opening a second one waits for all */
     uint64_t n;
     bool lost;
 };
 
-static bool write_all(FILE *file, const char *p, size_t n)
+static bool write_all(int file, const char *p, size_t n)
 {
     while (n) {
-        ssize_t wrote = write(fileno(file), p, n);
+        ssize_t wrote = write(file, p, n);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0)
@@ -46,10 +47,20 @@ static bool keep_in_memory(tp_spool *s, const char *bytes, size_t n)
     return true;
 }
 
+/* A file without a name; -1: there is no room for one. */
+static int open_unnamed(void)
+{
+    char name[] = P_tmpdir "/tileproof-XXXXXX";
+    int fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0 && (fd = mkostemp(name, O_CLOEXEC)) >= 0) /* not every file system has such files */
+        unlink(name);
+    return fd;
+}
+
 static bool move_to_file(tp_spool *s)
 {
-    s->file = tmpfile();
-    if (!s->file || !write_all(s->file, s->at, (size_t)s->n))
+    s->file = open_unnamed();
+    if (s->file < 0 || !write_all(s->file, s->at, (size_t)s->n))
         return false;
     free(s->at);
     s->at = NULL;
@@ -59,10 +70,10 @@ static bool move_to_file(tp_spool *s)
 static ssize_t append(void *cookie, const char *bytes, size_t n)
 {
     tp_spool *s = cookie;
-    if (!s->lost && !s->file && s->n + n > MOST_IN_MEMORY)
+    if (!s->lost && s->file < 0 && s->n + n > MOST_IN_MEMORY)
         s->lost = !move_to_file(s);
     if (!s->lost)
-        s->lost = !(s->file ? write_all(s->file, bytes, n) : keep_in_memory(s, bytes, n));
+        s->lost = !(s->file >= 0 ? write_all(s->file, bytes, n) : keep_in_memory(s, bytes, n));
     if (s->lost)
         return 0; /* an error to the stream */
     s->n += n;
@@ -72,6 +83,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t n)
 tp_spool *tp_spool_new(tp_arena *a)
 {
     tp_spool *s = TP_NEW(a, tp_spool);
+    s->file = -1;
     s->out = fopencookie(s, "w", (cookie_io_functions_t){.write = append});
     if (!s->out)
         tp_leave(a, TP_E_MEMORY);
@@ -81,8 +93,8 @@ tp_spool *tp_spool_new(tp_arena *a)
 void tp_spool_free(tp_spool *s)
 {
     fclose(s->out);
-    if (s->file)
-        fclose(s->file);
+    if (s->file >= 0)
+        close(s->file);
     free(s->at);
 }
 
@@ -108,13 +120,13 @@ size_t tp_spool_read(tp_spool *s, uint64_t from, char *to, size_t n)
     n = from >= length ? 0 : n < length - from ? n : (size_t)(length - from);
     if (s->lost || !n)
         return 0;
-    if (!s->file) {
+    if (s->file < 0) {
         memcpy(to, s->at + from, n);
         return n;
     }
     ssize_t got;
     do
-        got = pread(fileno(s->file), to, n, (off_t)from);
+        got = pread(s->file, to, n, (off_t)from);
     while (got < 0 && errno == EINTR);
     s->lost |= got <= 0;
     return got > 0 ? (size_t)got : 0;

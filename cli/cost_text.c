@@ -33,7 +33,7 @@ static const char *seconds(tp_arena *a, double s)
         const char *unit;
     } UNITS[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
     size_t u = 0;
-    while (s < UNITS[u].from)
+    while (s < UNITS[u].from && u + 1 < sizeof UNITS / sizeof *UNITS)
         u++;
     return tp_printf(a, "%.3g %s", s * UNITS[u].scale, UNITS[u].unit).p;
 }

@@ -82,6 +82,10 @@ tp_cost_model tp_cost_on(const tp_cost *c, const tp_cost_numbers *n, const tp_ta
             m.why = needed[i]->why;
             return m;
         }
+    if (n->steps.n < 0 || n->bytes_in.n < 0 || n->bytes_out.n < 0 || n->flops.n < 0) {
+        m.why = TP_S("an extent is negative, which lint reports");
+        return m;
+    }
     double bytes = (double)n->bytes_in.n + (double)n->bytes_out.n;
     const tp_cost_count *vmem = &n->vmem_of[tp_early_generation(t)];
     m.fits = vmem->known && vmem->n <= (c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(t));

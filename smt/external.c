@@ -86,7 +86,6 @@ tp_answer tp_external_check(tp_prover *v, const tp_obligation *o, tp_str *reason
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before); /* it may die while we write */
-    fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         sigaction(SIGPIPE, &before, NULL);

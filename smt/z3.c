@@ -450,11 +450,21 @@ static void ask_in_arena(void *arg)
     tp_try(x->v->arena, ask_and_tell, arg);
 }
 
+/* Should Z3 call exit(), then what lies in the parent's streams has nowhere to go. */
+static void close_others(int fd)
+{
+    enum { MOST = 1024 };
+    for (int i = 0; i < MOST; i++)
+        if (i != fd)
+            close(i);
+}
+
 /* Whatever happens, the child ends here: nothing may leave to a tp_try() of the parent. */
 static void child(child_call *x)
 {
     tp_budget *b = tp_arena_budget(x->v->arena);
     unsigned mib = solver_mib(x->v);
+    close_others(x->fd);
     limit_cpu(x->seconds);
     signal(SIGABRT, SIG_DFL); /* out of memory: the parent says what that means */
     signal(SIGPROF, SIG_DFL);
@@ -506,7 +516,6 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     *reason = TP_S("no solver process could be started");
     if (pipe2(fds, O_CLOEXEC) != 0)
         return TP_SOLVER_ERROR;
-    fflush(NULL);
     pthread_mutex_lock(&inside_z3);
     bool opened = share_context(v->solver); /* once, for all children to come */
     pid_t pid = opened ? fork() : -1;

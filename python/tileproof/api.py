@@ -307,12 +307,12 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
 
 def _written(spec: dict[str, Any]) -> str:
     """Where the body stores into outputs, as more lines."""
-    return "".join(f"\n  written at {place}" for place in _stores(spec, {o["name"] for o in spec["outputs"] if not o.get("discard")}))
+    return "".join(f"\n  written at {place}" for place in _stores(spec, {o["name"] for o in spec.get("outputs", []) if not o.get("discard")}))
 
 
 def _stores(spec: dict[str, Any], names: set[str]) -> list[str]:
     """Where the body stores or copies into the operands of these names."""
-    stores = [n for n, line in enumerate(spec["kernel"]) if line.strip().removeprefix("store(").partition("[")[0] in names
+    stores = [n for n, line in enumerate(spec.get("kernel", [])) if line.strip().removeprefix("store(").partition("[")[0] in names
               or (line.strip().startswith(("copy(", "copy_start(")) and any(f", {name}[" in line for name in names))]
     return list(dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores))
 

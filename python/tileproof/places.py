@@ -50,10 +50,16 @@ def _occurrences(part: str, text: str) -> list[int]:
     return [m.start() for m in re.finditer(f"(?={re.escape(part)})", text)]
 
 
+def _kernel(spec: dict[str, Any]) -> list[str]:
+    """Lines of the body; a spec that was written by hand may have none here, or one text."""
+    lines = spec.get("kernel", [])
+    return lines.splitlines() if isinstance(lines, str) else lines
+
+
 def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
     """The same of a line of the spec's text, as binary.text_of() writes it."""
     first = next((n for n, t in enumerate(text.splitlines(), 1) if t == '  "kernel": ['), line)
-    return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(spec["kernel"]) else "")
+    return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(_kernel(spec)) else "")
 
 
 def named(spec: dict[str, Any], said: str) -> str:
@@ -63,7 +69,7 @@ def named(spec: dict[str, Any], said: str) -> str:
         return of_pointer(spec, f"/kernel/{int(m[1]) - 1}") or m[0]
 
     def whole(m: re.Match[str]) -> str:
-        at = next((n for n, line in enumerate(spec["kernel"]) if line.strip() == m[1]), None)
+        at = next((n for n, line in enumerate(_kernel(spec)) if line.strip() == m[1]), None)
         return m[0] if at is None else shown(of_pointer(spec, f"/kernel/{at}")) or m[0]
 
     said = re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
@@ -92,7 +98,7 @@ def _values(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:
     for (n, line), at in zip(enumerate(spec.get("kernel", [])), python, strict=False):
         if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
             # of several values of one statement the variable has the last
-            later = any(python[m] == at and re.match(rf"\s*{VALUE} = ", other) for m, other in enumerate(spec["kernel"]) if n < m < len(python))
+            later = any(python[m] == at and re.match(rf"\s*{VALUE} = ", other) for m, other in enumerate(_kernel(spec)) if n < m < len(python))
             made[assigned[1]] = None if later else _variable(at), assigned[2], at
     names, axes = [name for name, *_ in made.values()], {a["axis"] for a in spec.get("grid", [])}
     return {v: (name if name and names.count(name) == 1 and name not in axes else text if re.fullmatch(r"\w+\[[^v]*\]", text) else v, at)
