@@ -130,7 +130,7 @@ tp_status tp_map_file(tp_arena *a, const char *path, tp_str *out, tp_str *why)
     return s;
 }
 
-static bool write_all(int fd, tp_str s)
+bool tp_write_all(int fd, tp_str s)
 {
     while (s.n) {
         ssize_t n = write(fd, s.p, s.n);
@@ -200,7 +200,7 @@ static int fill(int fd, const tp_str *pieces, size_t n, const mode_t *mode)
 {
     int wrong = 0;
     for (size_t i = 0; !wrong && i < n; i++)
-        wrong = write_all(fd, pieces[i]) ? 0 : errno;
+        wrong = tp_write_all(fd, pieces[i]) ? 0 : errno;
     if (!wrong && mode)
         wrong = fchmod(fd, *mode & 07777) == 0 ? 0 : errno;
     if (!wrong)
@@ -362,36 +362,4 @@ tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *wh
     unlink(tmp);
     forget_unfinished(tmp);
     return linked ? TP_OK : TP_E_INPUT;
-}
-
-/* ---- streams into memory ---- */
-
-static ssize_t keep(void *cookie, const char *bytes, size_t n)
-{
-    tp_memory_file *m = cookie;
-    if (m->room - m->n < n) {
-        size_t room = m->room * 2 > m->n + n ? m->room * 2 : m->n + n;
-        char *grown = realloc(m->at, room);
-        m->lost |= !grown;
-        m->at = grown ? grown : m->at;
-        m->room = grown ? room : m->room;
-    }
-    if (m->lost)
-        return 0; /* an error to the stream */
-    memcpy(m->at + m->n, bytes, n);
-    m->n += n;
-    return (ssize_t)n;
-}
-
-bool tp_memory_open(tp_memory_file *m)
-{
-    *m = (tp_memory_file){0};
-    m->out = fopencookie(m, "w", (cookie_io_functions_t){.write = keep});
-    return m->out != NULL;
-}
-
-bool tp_memory_close(tp_memory_file *m)
-{
-    bool whole = fflush(m->out) == 0 && !ferror(m->out);
-    return fclose(m->out) == 0 && whole && !m->lost;
 }

@@ -44,18 +44,8 @@ tp_status tp_draft_publish(tp_arena *a, tp_draft *d, tp_str *why);
 void tp_draft_drop(tp_draft *d);
 /* A new file that its owner alone may read; one that is there stays, and is an error. */
 tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *why);
-/* A stream into memory that says when a part of it was lost; open_memstream() does not. `at` is free()d by the caller.
- */
-typedef struct tp_memory_file {
-    FILE *out;
-    char *at;
-    size_t n, room;
-    bool lost;
-} tp_memory_file;
-/* False: there is no memory for it. */
-bool tp_memory_open(tp_memory_file *m);
-/* False: not all of what was printed is there. */
-bool tp_memory_close(tp_memory_file *m);
+/* All of it to a descriptor, however often that takes. False: errno says why. */
+bool tp_write_all(int fd, tp_str s);
 /* For a handler of a signal that ends the program: the temporary files of
  * writes that are not done. */
 void tp_remove_unfinished(void);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 enum { MOST_IN_MEMORY = 1 << 20, PIECE = 1 << 16 };
 
 struct tp_spool {
@@ -17,20 +19,6 @@ struct tp_spool {
     uint64_t n;
     bool lost;
 };
-
-static bool write_all(int file, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t wrote = write(file, p, n);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        p += wrote;
-        n -= (size_t)wrote;
-    }
-    return true;
-}
 
 static bool keep_in_memory(tp_spool *s, const char *bytes, size_t n)
 {
@@ -60,7 +48,7 @@ static int open_unnamed(void)
 static bool move_to_file(tp_spool *s)
 {
     s->file = open_unnamed();
-    if (s->file < 0 || !write_all(s->file, s->at, (size_t)s->n))
+    if (s->file < 0 || !tp_write_all(s->file, (tp_str){s->at, (size_t)s->n}))
         return false;
     free(s->at);
     s->at = NULL;
@@ -73,7 +61,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t n)
     if (!s->lost && s->file < 0 && s->n + n > MOST_IN_MEMORY)
         s->lost = !move_to_file(s);
     if (!s->lost)
-        s->lost = !(s->file >= 0 ? write_all(s->file, bytes, n) : keep_in_memory(s, bytes, n));
+        s->lost = !(s->file >= 0 ? tp_write_all(s->file, (tp_str){bytes, n}) : keep_in_memory(s, bytes, n));
     if (s->lost)
         return 0; /* an error to the stream */
     s->n += n;

@@ -83,14 +83,12 @@ void tp_outputs_add(tp_check_run *run, const tp_spec_report *s, tp_arena *a)
 typedef struct ending {
     tp_writing *w;
     const tp_report *report;
-    bool whole;
 } ending;
 
 static void end(void *ctx, FILE *out)
 {
-    ending *e = ctx;
-    e->whole = tp_writing_end(e->w, e->report, out);
-    if (!e->whole)
+    const ending *e = ctx;
+    if (!tp_writing_end(e->w, e->report, out))
         tp_leave_innermost(TP_E_MEMORY);
 }
 
@@ -112,7 +110,7 @@ bool tp_outputs_end(tp_cli *c, tp_check_run *run)
 {
     bool all = true;
     for (uint32_t i = 0; i < c->report.len && run->nwritings; i++) {
-        file_ending f = {.c = c, .e = {run->writings[i], &run->report, true}, .why = TP_S("out of memory")};
+        file_ending f = {.c = c, .e = {run->writings[i], &run->report}, .why = TP_S("out of memory")};
         format_of(c, c->report.at[i], &f.path);
         if (tp_try(c->arena, end_file, &f) != TP_OK || !f.written) {
             tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(f.why));

@@ -173,6 +173,25 @@ int tp_receipt_write(tp_cli *c, const char *path, const tp_check_run *run)
     return TP_EXIT_INTERNAL;
 }
 
+typedef struct digest_call {
+    tp_job *j;
+    tp_str digest;
+} digest_call;
+
+static void digest(void *arg)
+{
+    digest_call *x = arg;
+    x->digest = tp_spec_digest(&x->j->ctx, x->j->report.spec);
+}
+
+tp_str tp_job_digest(tp_cli *c, tp_job *j)
+{
+    digest_call x = {.j = j};
+    if (tp_try(j->arena, digest, &x) != TP_OK)
+        tp_leave(c->arena, TP_E_MEMORY);
+    return x.digest;
+}
+
 /* ---- using ---- */
 
 static void read_receipt(tp_ctx *ctx, void *into)

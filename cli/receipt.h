@@ -5,6 +5,8 @@
 #include "cli/check.h"
 #include "kernels/receipt.h"
 
+/* tp_spec_digest() of a valid job. */
+tp_str tp_job_digest(tp_cli *c, tp_job *j);
 /* Can this run end in a receipt? False after a message. */
 bool tp_receipt_possible(const tp_cli *c);
 /* Write it, signed where --sign is given, or say why there is none: an exit code. */

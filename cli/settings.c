@@ -195,11 +195,10 @@ static const char *folder_of(tp_cli *c, tp_str path)
     const char *real = tp_real_path(c->arena, tp_cstr(c->arena, path));
     if (!real)
         return NULL;
-    size_t bytes = strlen(real) + 1;
-    char *copy = memcpy(tp_alloc(c->arena, bytes), real, bytes), *slash = strrchr(copy, '/');
-    if (stat(copy, &st) == 0 && !S_ISDIR(st.st_mode))
-        slash[slash == copy] = '\0';
-    return copy;
+    if (stat(real, &st) != 0 || S_ISDIR(st.st_mode))
+        return real;
+    const char *slash = strrchr(real, '/');
+    return tp_printf(c->arena, "%.*s", slash == real ? 1 : (int)(slash - real), real).p;
 }
 
 /* The settings file nearest to what was named; where there is none, the one nearest to the working folder. False

@@ -81,6 +81,15 @@ static void json_axes(tp_buf *b, const tp_sweep *s)
     }
 }
 
+void sweep_json_model(tp_buf *b, const tp_sweep *s)
+{
+    for (uint32_t i = 0; i < s->nmodelled; i++) {
+        tp_buf_c(b, i ? ", " : "");
+        tp_buf_json(b, s->modelled[i].name);
+        tp_buf_printf(b, ": %lld", (long long)s->modelled[i].value);
+    }
+}
+
 static void json_cell(tp_buf *b, const tp_sweep *s, uint32_t c)
 {
     const tp_sweep_cell *cell = &s->cells[c];
@@ -127,11 +136,7 @@ static void write_json(const tp_sweep *s, FILE *out)
     tp_buf_c(&b, ",\n \"axes\": [");
     json_axes(&b, s);
     tp_buf_c(&b, "],\n \"modelled_at\": {");
-    for (uint32_t i = 0; i < s->nmodelled; i++) {
-        tp_buf_c(&b, i ? ", " : "");
-        tp_buf_json(&b, s->modelled[i].name);
-        tp_buf_printf(&b, ": %lld", (long long)s->modelled[i].value);
-    }
+    sweep_json_model(&b, s);
     tp_buf_printf(&b, "},\n \"legal\": %u, \"forbidden\": %u, \"unknown\": %u,\n \"cells\": [\n",
                   tp_sweep_count(s, TP_CELL_LEGAL), tp_sweep_count(s, TP_CELL_FORBIDDEN),
                   tp_sweep_count(s, TP_CELL_UNKNOWN));

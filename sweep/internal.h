@@ -35,7 +35,9 @@ typedef struct sweep_worker {
 tp_sweep_opinion sweep_opinion_of(tp_arena *keep, const tp_spec_report *r);
 /* Check a text under the settings, in w->piece. */
 void sweep_check(sweep_worker *w, tp_job *j, tp_str text, const tp_check_settings *s);
-/* The same of the cell's own spec, on its target. */
+/* The cell's own spec, on its target, loaded in w->piece. */
+void sweep_load_cell(sweep_worker *w, uint32_t cell, tp_job *j);
+/* Check it. */
 void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *settings, tp_job *j);
 /* A piece of work, fn(ctx), in memory of its own (w->piece), with what `s` allows a spec. TP_E_BUDGET: that was not
  * enough; TP_E_MEMORY: the system has no more. */
@@ -59,5 +61,8 @@ void sweep_write_table(const tp_sweep *s, FILE *out);
 /* page.c */
 void sweep_write_page(const tp_sweep *s, FILE *out);
 tp_str sweep_model_text(tp_arena *a, const tp_sweep *s); /* "M = 4096, N = 4096" */
+tp_str sweep_lists_text(tp_arena *a, const tp_sweep *s); /* "bm, bn" */
+/* formats.c: the sizes of the model, as members of an object */
+void sweep_json_model(tp_buf *b, const tp_sweep *s);
 
 #endif

@@ -57,11 +57,8 @@ static void run_kernel(measured_run *x, const tp_spec *spec, const tp_kernel *k)
 static void run_cell(void *arg)
 {
     measured_run *x = arg;
-    tp_str target;
-    tp_job j = {.arena = x->w->piece, .source = *x->w->run->s->source};
-    j.source.text = tp_sweep_cell_text(j.arena, x->w->run->s, x->cell, &target);
-    tp_job_begin(&j);
-    tp_job_load_text(&j, target.n ? target : x->w->run->o->lint->target);
+    tp_job j;
+    sweep_load_cell(x->w, x->cell, &j);
     const tp_spec *spec = j.report.spec; /* legal, so valid */
     for (uint32_t k = 0; k < spec->nkernels && !x->why; k++)
         run_kernel(x, spec, spec->kernels[k]);

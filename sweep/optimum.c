@@ -28,11 +28,8 @@ static void price(void *arg)
 {
     shape_call *x = arg;
     const tp_sweep *s = x->w->run->s;
-    tp_str target;
-    tp_job j = {.arena = x->w->piece, .source = *s->source};
-    j.source.text = tp_sweep_cell_text(j.arena, s, x->cell, &target);
-    tp_job_begin(&j);
-    tp_job_load_text(&j, target.n ? target : x->w->run->o->lint->target);
+    tp_job j;
+    sweep_load_cell(x->w, x->cell, &j);
     x->is = NO_SPEC;
     if (!j.report.valid)
         return;
@@ -86,11 +83,7 @@ static void write_head(tp_buf *b, const tp_sweep *s, const tp_sweep_options *o, 
         tp_buf_c(b, "]}");
     }
     tp_buf_c(b, "],\n \"modelled_at\": {");
-    for (uint32_t i = 0; i < s->nmodelled; i++) {
-        tp_buf_c(b, i ? ", " : "");
-        tp_buf_json(b, s->modelled[i].name);
-        tp_buf_printf(b, ": %lld", (long long)s->modelled[i].value);
-    }
+    sweep_json_model(b, s);
     tp_buf_c(b, "},\n");
 }
 
@@ -298,10 +291,7 @@ void tp_sweep_recheck(tp_ctx *c, const tp_job *j, const tp_check_settings *lint,
     r.rules = rules_of(c, forbidden, r.s.ncells);
     out->shapes = r.s.ncells;
     out->sizes = sweep_model_text(c->arena, &r.s);
-    tp_buf lists = {.arena = c->arena};
-    for (uint32_t i = 0; i < r.s.naxes; i++)
-        tp_buf_printf(&lists, "%s%.*s", i ? ", " : "", TP_FMT(r.s.axes[i].name));
-    out->lists = tp_buf_view(&lists);
+    out->lists = sweep_lists_text(c->arena, &r.s);
     bool fine = best_is_as_stated(&r, best, seconds);
     for (uint32_t i = 0; i < r.s.ncells && fine; i++)
         fine = i == best->u.integer || is_beaten(&r, i, seconds->u.real);

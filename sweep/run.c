@@ -124,6 +124,15 @@ void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *s
     sweep_check(w, j, text, &s);
 }
 
+void sweep_load_cell(sweep_worker *w, uint32_t cell, tp_job *j)
+{
+    tp_str target;
+    *j = (tp_job){.arena = w->piece, .source = *w->run->s->source};
+    j->source.text = tp_sweep_cell_text(j->arena, w->run->s, cell, &target);
+    tp_job_begin(j);
+    tp_job_load_text(j, target.n ? target : w->run->o->lint->target);
+}
+
 typedef struct cell_call {
     sweep_worker *w;
     uint32_t cell;

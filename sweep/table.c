@@ -41,6 +41,14 @@ tp_str sweep_model_text(tp_arena *a, const tp_sweep *s)
     return tp_buf_view(&b);
 }
 
+tp_str sweep_lists_text(tp_arena *a, const tp_sweep *s)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < s->naxes; i++)
+        tp_buf_printf(&b, "%s%.*s", i ? ", " : "", TP_FMT(s->axes[i].name));
+    return tp_buf_view(&b);
+}
+
 static void write_row(tp_arena *a, const tp_sweep *s, uint32_t c, FILE *out)
 {
     const tp_sweep_cell *cell = &s->cells[c];
@@ -134,13 +142,11 @@ static void write_groups(tp_arena *a, const tp_sweep *s, tp_sweep_verdict v, FIL
 void sweep_write_table(const tp_sweep *s, FILE *out)
 {
     tp_arena *a = tp_arena_child(s->arena);
-    tp_buf head = {.arena = a};
-    tp_buf_printf(&head, "%.*s: %u shape%s of ", TP_FMT(tp_visible(a, s->name)), s->ncells, s->ncells == 1 ? "" : "s");
-    for (uint32_t i = 0; i < s->naxes; i++)
-        tp_buf_printf(&head, "%s%.*s", i ? ", " : "", TP_FMT(s->axes[i].name));
-    tp_buf_printf(&head, ": %u legal, %u forbidden, %u unknown", tp_sweep_count(s, TP_CELL_LEGAL),
-                  tp_sweep_count(s, TP_CELL_FORBIDDEN), tp_sweep_count(s, TP_CELL_UNKNOWN));
-    wrap(out, 0, tp_buf_view(&head));
+    wrap(out, 0,
+         tp_printf(a, "%.*s: %u shape%s of %.*s: %u legal, %u forbidden, %u unknown", TP_FMT(tp_visible(a, s->name)),
+                   s->ncells, s->ncells == 1 ? "" : "s", TP_FMT(sweep_lists_text(a, s)),
+                   tp_sweep_count(s, TP_CELL_LEGAL), tp_sweep_count(s, TP_CELL_FORBIDDEN),
+                   tp_sweep_count(s, TP_CELL_UNKNOWN)));
     write_best(a, s, out);
     write_groups(a, s, TP_CELL_FORBIDDEN, out);
     write_groups(a, s, TP_CELL_UNKNOWN, out);

@@ -282,12 +282,6 @@ typedef struct optimum_call {
     tp_sweep_rechecked found;
 } optimum_call;
 
-static void digest(void *arg)
-{
-    optimum_call *x = arg;
-    x->digest = tp_spec_digest(&x->j->ctx, x->j->report.spec);
-}
-
 static void read_optimum(tp_ctx *ctx, void *into)
 {
     optimum_call *x = into;
@@ -302,8 +296,8 @@ static int check_optimum(tp_cli *c, tp_str path, tp_str file)
     tp_check_defaults(&s, false);
     tp_job_load(c, &j, file, &s);
     int code = tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
-    if (code == TP_EXIT_OK && tp_try(j.arena, digest, &x) != TP_OK)
-        tp_leave(c->arena, TP_E_MEMORY);
+    if (code == TP_EXIT_OK)
+        x.digest = tp_job_digest(c, &j);
     if (code == TP_EXIT_OK &&
         !tp_read_own_file(c, "certificate", tp_cstr(c->arena, path), TP_JSON_MAX_BYTES, read_optimum, &x))
         code = TP_EXIT_INPUT;

@@ -9,8 +9,8 @@
 #include "base/processors.h"
 #include "cli/check.h"
 #include "cli/interrupt.h"
+#include "cli/receipt.h"
 #include "cli/watchdog.h"
-#include "kernels/receipt.h"
 #include "sweep/sweep.h"
 
 typedef struct sweep_call {
@@ -80,38 +80,31 @@ static bool outputs_usable(tp_cli *c, tp_str spec)
     return format_of(c, "format", tp_option(&c->shapes, "table")) != NULL;
 }
 
+typedef struct printing {
+    const tp_sweep_format *format;
+    const tp_sweep *s;
+} printing;
+
+static void print(void *ctx, FILE *out)
+{
+    const printing *p = ctx;
+    p->format->write(p->s, out);
+}
+
 /* Each whole or not at all. */
 static bool write_outputs(sweep_call *x)
 {
     bool all = true;
     for (uint32_t i = 0; i < x->c->report.len; i++) {
-        tp_str path = tp_after(x->c->report.at[i], '='), why = TP_S("out of memory"), text;
-        tp_memory_file m;
-        bool whole = tp_memory_open(&m);
-        if (whole) {
-            format_of(x->c, "output", (tp_str){x->c->report.at[i].p, x->c->report.at[i].n - path.n - 1})
-                ->write(&x->s, m.out);
-            whole = tp_memory_close(&m);
-            text = (tp_str){m.at, m.n};
-            whole = whole && tp_write_file(x->c->arena, tp_cstr(x->c->arena, path), &text, 1, &why) == TP_OK;
-            free(m.at);
-        }
-        if (!whole)
-            tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
-        all &= whole;
+        tp_str path = tp_after(x->c->report.at[i], '='),
+               name = {x->c->report.at[i].p, x->c->report.at[i].n - path.n - 1}, why;
+        printing p = {format_of(x->c, "output", name), &x->s};
+        if (tp_print_file(x->c->arena, tp_cstr(x->c->arena, path), print, &p, &why) == TP_OK)
+            continue;
+        tp_say(stderr, "tileproof: --output: %.*s", TP_FMT(why));
+        all = false;
     }
     return all;
-}
-
-typedef struct digest_call {
-    tp_job *j;
-    tp_str digest;
-} digest_call;
-
-static void digest(void *arg)
-{
-    digest_call *d = arg;
-    d->digest = tp_spec_digest(&d->j->ctx, d->j->report.spec);
 }
 
 /* That the best shape is the best, for recheck: an exit code. */
@@ -119,13 +112,10 @@ static int write_optimum(sweep_call *x, tp_job *j)
 {
     tp_sweep_options o = {.lint = &x->lint, .threads = 1};
     const char *path = tp_cstr(x->c->arena, tp_option(&x->c->certificates, ""));
-    digest_call d = {.j = j};
     tp_str why;
     if (!*path)
         return TP_EXIT_OK;
-    if (tp_try(j->arena, digest, &d) != TP_OK)
-        tp_leave(x->c->arena, TP_E_MEMORY);
-    tp_str text = tp_sweep_optimum(&x->s, &o, d.digest, &why);
+    tp_str text = tp_sweep_optimum(&x->s, &o, tp_job_digest(x->c, j), &why);
     if (!text.n) {
         tp_say(stderr, "tileproof: --certificates: that no shape is better is not known, and nothing was written: %.*s",
                TP_FMT(why));

@@ -268,7 +268,24 @@ static void run_command(tp_cli *c, const char *name)
             commands[i]->run(c);
 }
 
-/* An old text, a NUL, a new one; without the NUL one text against itself. */
+/* A text, a NUL, another one; without the NUL one text, named twice. */
+static void with_two_files(const uint8_t *bytes, size_t n, const char *first, const char *second,
+                           void (*body)(void *arg))
+{
+    const uint8_t *zero = memchr(bytes, 0, n);
+    size_t before = zero ? (size_t)(zero - bytes) : n;
+    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}};
+    const char *one = tp_printf(c.cli.arena, "%s", file_of(bytes, before, first)).p,
+               *two = zero ? file_of(zero + 1, n - before - 1, second) : one;
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(one));
+    tp_push(c.cli.arena, c.cli.paths, tp_str_c(two));
+    tp_try(c.cli.arena, body, &c);
+    unlink(one);
+    unlink(two);
+    tp_arena_free(c.cli.arena);
+}
+
+/* An old text and a new one. */
 static void differ(void *arg)
 {
     config_call *c = arg;
@@ -279,17 +296,7 @@ static void differ(void *arg)
 
 static void read_for_diff(const uint8_t *bytes, size_t n)
 {
-    const uint8_t *zero = memchr(bytes, 0, n);
-    size_t first = zero ? (size_t)(zero - bytes) : n;
-    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}};
-    const char *old = tp_printf(c.cli.arena, "%s", file_of(bytes, first, ".old.tile.json")).p,
-               *new = zero ? file_of(zero + 1, n - first - 1, ".tile.json") : old;
-    tp_push(c.cli.arena, c.cli.paths, tp_str_c(old));
-    tp_push(c.cli.arena, c.cli.paths, tp_str_c(new));
-    tp_try(c.cli.arena, differ, &c);
-    unlink(old);
-    unlink(new);
-    tp_arena_free(c.cli.arena);
+    with_two_files(bytes, n, ".old.tile.json", ".tile.json", differ);
 }
 
 /* ---- what is executed ---- */
@@ -442,7 +449,7 @@ static void read_for_sweep(const uint8_t *bytes, size_t n)
     with_file(bytes, n, swept);
 }
 
-/* ---- shards: a report, a NUL, another one; without the NUL one report, twice ---- */
+/* ---- reports of shards ---- */
 
 static void merged(void *arg)
 {
@@ -452,17 +459,7 @@ static void merged(void *arg)
 
 static void read_for_merge(const uint8_t *bytes, size_t n)
 {
-    const uint8_t *zero = memchr(bytes, 0, n);
-    size_t first = zero ? (size_t)(zero - bytes) : n;
-    config_call c = {.cli = {.arena = tp_arena_new((size_t)256 << 20)}};
-    const char *one = tp_printf(c.cli.arena, "%s", file_of(bytes, first, ".1.json")).p,
-               *two = zero ? file_of(zero + 1, n - first - 1, ".2.json") : one;
-    tp_push(c.cli.arena, c.cli.paths, tp_str_c(one));
-    tp_push(c.cli.arena, c.cli.paths, tp_str_c(two));
-    tp_try(c.cli.arena, merged, &c);
-    unlink(one);
-    unlink(two);
-    tp_arena_free(c.cli.arena);
+    with_two_files(bytes, n, ".1.json", ".2.json", merged);
 }
 
 const tp_reader_row *tp_fuzz_readers(size_t *n)

@@ -327,22 +327,33 @@ static void one_spec(maker *g, tally *t, uint64_t seed, uint64_t trial, const ch
     fflush(stdout);
 }
 
+static void specs_of(uint64_t seed, uint64_t trials, const char *(*make)(maker *g), tally *t)
+{
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
+        one_spec(&g, t, seed, trial, make);
+        tp_arena_free(g.a);
+    }
+}
+
+/* What came of them, in a line that begins so. */
+static void print_tally(const char *what, const tally *t)
+{
+    print_reached(t);
+    print_message("%s: %u specs (%u refused), %u with nothing to say; %u points, %u trap; %u claims: %u proven, %u "
+                  "violated, %u unknown; %u unsound, %u false alarms\n",
+                  what, t->specs, t->refused, t->quiet, t->points, t->traps, t->claims, t->proven, t->violated,
+                  t->unknown, t->unsound, t->alarms);
+}
+
 static void random_bodies(void **state)
 {
     (void)state;
     uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS);
     tally t = {0};
     print_message("bodies: seed %llu\n", (unsigned long long)seed);
-    for (uint64_t trial = 0; trial < trials; trial++) {
-        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
-        one_spec(&g, &t, seed, trial, make_spec);
-        tp_arena_free(g.a);
-    }
-    print_reached(&t);
-    print_message("bodies: %u specs (%u refused), %u with nothing to say; %u points, %u trap; %u claims: %u proven, %u "
-                  "violated, %u unknown; %u unsound, %u false alarms\n",
-                  t.specs, t.refused, t.quiet, t.points, t.traps, t.claims, t.proven, t.violated, t.unknown, t.unsound,
-                  t.alarms);
+    specs_of(seed, trials, make_spec, &t);
+    print_tally("bodies", &t);
     assert_int_equal(t.unsound, 0);
     assert_int_equal(t.alarms, 0);
     assert_true(t.unknown * 50 <= t.claims);
@@ -357,11 +368,7 @@ static void statements_executed_again(void **state)
     (void)state;
     uint64_t trials = setting("TEST_TRIALS", AGAIN);
     tally t = {0};
-    for (uint64_t trial = 0; trial < trials; trial++) {
-        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(2, trial)};
-        one_spec(&g, &t, 2, trial, make_again);
-        tp_arena_free(g.a);
-    }
+    specs_of(2, trials, make_again, &t);
     print_message("again: %u specs; %u claims: %u proven, %u violated, %u unknown; %u unsound, %u false alarms\n",
                   t.specs, t.claims, t.proven, t.violated, t.unknown, t.unsound, t.alarms);
     assert_int_equal(t.refused + t.unsound + t.alarms, 0);
@@ -374,16 +381,8 @@ static void scopes_in_loops_and_branches(void **state)
     (void)state;
     uint64_t seed = setting("TEST_SEED", 5), trials = setting("TEST_TRIALS", SCOPED);
     tally t = {0};
-    for (uint64_t trial = 0; trial < trials; trial++) {
-        maker g = {.a = tp_arena_new(0), .rng = tp_rng_new(seed, trial)};
-        one_spec(&g, &t, seed, trial, make_scoped);
-        tp_arena_free(g.a);
-    }
-    print_reached(&t);
-    print_message("scopes: %u specs (%u refused), %u with nothing to say; %u points, %u trap; %u claims: %u proven, %u "
-                  "violated, %u unknown; %u unsound, %u false alarms\n",
-                  t.specs, t.refused, t.quiet, t.points, t.traps, t.claims, t.proven, t.violated, t.unknown, t.unsound,
-                  t.alarms);
+    specs_of(seed, trials, make_scoped, &t);
+    print_tally("scopes", &t);
     assert_int_equal(t.refused + t.unsound + t.alarms, 0);
     assert_true(t.quiet > 0 && t.violated > t.specs / 4);
 }

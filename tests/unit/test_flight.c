@@ -2,10 +2,9 @@
  * those that people write, with a few lines left out, doubled, exchanged or changed. "Proven" and a trap of that rule
  * anywhere is unsound; a violation that does not trap is a false alarm. The seed is printed; TEST_SEED and TEST_TRIALS
  * change it. */
-#include "tests/unit/support.h"
+#include "tests/unit/replay.h"
 
 #include "base/rng.h"
-#include "kernels/trial/equiv.h"
 
 enum { TRIALS = 120, MOST_STEPS = 7, MOST_ROWS = 4, MOST_LINES = 24 };
 
@@ -190,34 +189,6 @@ static const char *spec_of(const program *p)
                two ? "{\"name\": \"two\", \"dtype\": \"float32\", \"shape\": [2, \"N\", 2, 4]}, " : "",
                TP_FMT(tp_buf_view(&b)))
         .p;
-}
-
-/* ---- the machine ---- */
-
-static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_trap *trap)
-{
-    tp_tensor arrays[4];
-    tp_str why;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
-        int64_t dims[TP_MAX_RANK];
-        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
-        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
-        tp_fill_random(&arrays[i], 1, i);
-    }
-    return tp_machine_run(
-        a, &(tp_run_request){.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = 1}, trap, NULL);
-}
-
-static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
-{
-    (void)ctx;
-    (void)out;
-    tp_arena *a = tp_arena_new(0);
-    tp_trap trap;
-    tp_status st = run_at(a, k, env, &trap);
-    int answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
-    tp_arena_free(a);
-    return answer;
 }
 
 typedef struct tally {

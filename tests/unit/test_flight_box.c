@@ -6,9 +6,7 @@
  * Of programs that are the same but for the names of the buffers, or for the order of neighbours that have nothing to
  * do with each other, one is tried; of those that go wrong in their first step by the same first statements, the
  * shortest. TEST_EVERY=1: all of them (make boxes); else every so many, from the one that TEST_SEED names. */
-#include "tests/unit/support.h"
-
-#include "kernels/trial/equiv.h"
+#include "tests/unit/replay.h"
 
 enum { MOST_OPS = 5, MOST_STEPS = 5, EVERY = 997 };
 
@@ -189,31 +187,6 @@ static const char *spec_of(tp_arena *a, const program *p)
                      "\"semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%.*s]}",
                      TP_FMT(tp_buf_view(&b)))
         .p;
-}
-
-static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_trap *trap)
-{
-    tp_tensor arrays[2];
-    tp_str why;
-    for (uint32_t i = 0; i < 2; i++) {
-        int64_t dims[TP_MAX_RANK];
-        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
-        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
-    }
-    return tp_machine_run(a, &(tp_run_request){.kernel = k, .env = env, .arrays = arrays, .max_steps = 1000, .seed = 1},
-                          trap, NULL);
-}
-
-static int replay(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
-{
-    (void)ctx;
-    (void)out;
-    tp_arena *a = tp_arena_new(0);
-    tp_trap trap;
-    tp_status st = run_at(a, k, env, &trap);
-    int answer = st == TP_OK ? 0 : st == TP_E_TRAP && strcmp(trap.rule, rule) == 0 ? 1 : -1;
-    tp_arena_free(a);
-    return answer;
 }
 
 typedef struct tally {
