@@ -50,8 +50,8 @@ static inline outcome run_program(tp_arena *a, const char *program, const char *
         dup2(fds[1], 2);
         setrlimit(RLIMIT_CPU, &cpu);
         alarm(wall_seconds * SLOWDOWN);
-        if (LIMIT_MEMORY && memory_mib)
-            setrlimit(RLIMIT_AS, &memory);
+        if (LIMIT_MEMORY && memory_mib) /* what may be written; a thread's heap reserves 128 MiB of addresses first */
+            setrlimit(RLIMIT_DATA, &memory);
         if (!folder || chdir(folder) == 0)
             execv(self, argv);
         _exit(127);

@@ -379,7 +379,7 @@ static void markdown_is_no_markup(void **state)
 /* Whatever is written of them, memory holds one spec of many; beyond a megabyte parts of reports lie in files. */
 static void memory_does_not_grow_with_specs(void **state)
 {
-    enum { SPECS = 300, MIB = 128 }; /* kept until the end they take 0.4 MiB each */
+    enum { SPECS = 300, MIB = 64 }; /* kept until the end they take 0.4 MiB each */
     place *p = *state;
     tp_str text, why, first[FORMATS];
     if (SLOWDOWN > 1)
