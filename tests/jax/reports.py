@@ -2,7 +2,7 @@
 format against docs/report.schema.json; SARIF against the official schema where it is at hand
 (TILEPROOF_SARIF_SCHEMA, or a shared folder beside the tree) and by sarif-tools; JUnit by
 junitparser and, where it is installed, xmllint; the page by Python's HTML parser,
-xmllint and Chromium. And the same input gives the same bytes."""
+xmllint, Chromium and axe. And the same input gives the same bytes."""
 
 import html.parser
 import json
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import axe_core_python
 import jsonschema
 import junitparser
 
@@ -112,8 +113,9 @@ window.onload = () => {
     for (const e of document.querySelectorAll('main *, header *, footer *')) {
         const box = e.getBoundingClientRect(), style = getComputedStyle(e);
         if (!box.width || !box.height || e.closest('.word, .skip, title')) continue;
-        if (box.right > window.innerWidth + 1 || box.left < -1) wrong.add('beyond the edge: ' + name(e));
-        if (style.overflow !== 'visible' && !(e instanceof SVGElement) && e.scrollWidth > e.clientWidth + 1) wrong.add('cut off: ' + name(e));
+        const scrolled = e.closest('[role=region][tabindex="0"]'); // a wide table, with the keyboard too
+        if (!scrolled && (box.right > window.innerWidth + 1 || box.left < -1)) wrong.add('beyond the edge: ' + name(e));
+        if (!scrolled && style.overflow !== 'visible' && !(e instanceof SVGElement) && e.scrollWidth > e.clientWidth + 1) wrong.add('cut off: ' + name(e));
         const frame = e instanceof SVGGraphicsElement && e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
         if (frame && (box.right > frame.right + 1.5 || box.left < frame.left - 1.5 || box.bottom > frame.bottom + 1.5 || box.top < frame.top - 1.5))
             wrong.add('beyond its picture: ' + name(e));
@@ -149,6 +151,59 @@ def layout(path):
     if sorted(width for width, _ in said) != sorted(WIDTHS):
         return [f"the page was laid out at {[w for w, _ in said]} px of {WIDTHS}"]
     return [f"at {width} px: {what}" for width, wrong in said for what in wrong]
+
+
+AXE = """<script>
+const say = said => document.body.appendChild(Object.assign(document.createElement('pre'), {id: 'axe', textContent: JSON.stringify(said)}));
+document.querySelectorAll('details').forEach(d => d.open = true);
+axe.run().then(r => say([r.passes.length, r.violations.map(v => v.id + ': ' + v.nodes.length + ', first ' + v.nodes[0].html.slice(0, 150))]), e => say([0, [String(e)]]));
+</script>"""
+SCHEMES = {"light": "1", "dark": "0"}
+
+
+def accessible(path):
+    """What axe (the rules of WCAG 2.1 that a program can check) finds on a page, light and dark, all of it unfolded."""
+    script = pathlib.Path(axe_core_python.__file__).with_name("axe.min.js").read_text()
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", pathlib.Path(path).read_text())
+    pathlib.Path(page := f"{path}.axe.html").write_text(text.replace("</body>", f"<script>{script}</script>{AXE}</body>"))
+    wrong = []
+    for scheme, number in SCHEMES.items():
+        shown = dom_of(page, f"--blink-settings=preferredColorScheme={number}").stdout
+        found = re.search(r'<pre id="axe">(.*?)</pre>', shown, re.S)
+        passes, violations = json.loads(html.unescape(found[1])) if found else (0, [])
+        if passes < 15:
+            wrong.append(f"axe passed {passes} rules of a {scheme} page")
+        wrong += [f"axe, {scheme}: {v}" for v in violations]
+    return wrong
+
+
+# commands that write pages, on few specs each: kernels that are good, broken, unknown and unequal
+PAGES = {
+    "lint": ["lint", "examples/broken/index_plus_one.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
+    "verify": ["verify", "--cases", "2", "examples/elementwise/add_vectors.tile.json", "examples/broken/padded_lanes_in_softmax.tile.json",
+               "examples/broken/worklist_in_parallel.tile.json", "examples/reduction/cross_entropy.tile.json"],
+    "sweep": ["sweep", "examples/matmul/matmul.tile.json", "--over", "bm=8:512:8,bk=128:512:128"],
+}
+
+
+def pages():
+    """Each kind of page in a browser: its layout, and what axe says of it."""
+    wrong = []
+    if not chromium():
+        print("reports: no Chromium; the pages were not opened")
+        return 0
+    with tempfile.TemporaryDirectory() as place:
+        for name, args in PAGES.items():
+            path = os.path.join(place, name)
+            out = subprocess.run([PROGRAM, *args, "-o", f"html={path}"], cwd=ROOT, capture_output=True, text=True)
+            if out.returncode not in (0, 1, 4):
+                wrong.append(f"{name}: exit {out.returncode}: {out.stderr[-200:]}")
+                continue
+            wrong += [f"{name}: {w}" for w in [*layout(path), *accessible(path)]]
+    print(f"reports: {len(PAGES)} kinds of pages by axe, {len(wrong)} wrong")
+    for w in wrong[:20]:
+        print(f"  {w}", file=sys.stderr)
+    return len(wrong)
 
 
 def in_a_browser(path):
@@ -297,6 +352,7 @@ def main():
         print(f"reports: {specs} specs in the json of {command}, {bad} outside the schema")
     bad += sum(other_formats(folder) for folder in SPECS)
     bad += traces()
+    bad += pages()
     sys.exit(bad > 0)
 
 
