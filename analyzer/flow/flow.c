@@ -175,6 +175,40 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
         out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
 }
 
+/* How a scalar integer is computed, as far as expressions say it: of abs(x), which is a choice, they do not. */
+static tp_expr text_of(flow *f, tp_vid v, int depth)
+{
+    const tp_inst *i = f->made[v];
+    tp_expr meaning = flow_meaning(f, v), leaf = meaning.id ? meaning : f->data, args[3];
+    if (!i || i->prim == TP_P_ABS)
+        return i ? f->data : leaf;
+    tp_expr_op op = tp_prim_info(i->prim)->expr;
+    bool chooses = i->prim == TP_P_WHERE;
+    if (depth == 0 || (!chooses && (op == TP_E_CONST || i->nargs != 2)))
+        return leaf;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        args[k] = text_of(f, i->args[k], depth - 1);
+    return chooses ? tp_ite(f->a->p, f->data, args[1], args[2]) : tp_op2(f->a->p, op, args[0], args[1]);
+}
+
+/* What a copy, its start or its wait takes of a ref. */
+static void note_moved(flow *f, const tp_access *side)
+{
+    const tp_operand *o = &f->k->operands[side->operand];
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        const tp_subscript *s = &side->subs[d];
+        if (s->kind != TP_SUB_FULL)
+            flow_use(f, (tp_use){.kind = TP_USE_MOVED,
+                                 .value = flow_meaning(f, s->start),
+                                 .text = text_of(f, s->start, 4),
+                                 .operand = side->operand,
+                                 .dim = d,
+                                 .size = s->kind == TP_SUB_INT ? tp_const(f->a->p, 1) : s->size,
+                                 .extent = o->ref_shape[d],
+                                 .stride = s->kind == TP_SUB_INT ? 0 : s->stride});
+    }
+}
+
 static void walk_store(flow *f, const tp_statement *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
@@ -529,8 +563,15 @@ void flow_walk(flow *f, const tp_region *r)
             return;
         }
         f->syntax = s->syntax;
+        if (s->from) {
+            note_moved(f, s->from);
+            note_moved(f, s->access);
+        }
         switch (s->kind) {
-        case TP_COMPUTE: flow_inst(f, s->inst); break;
+        case TP_COMPUTE:
+            f->made[s->inst->out] = s->inst;
+            flow_inst(f, s->inst);
+            break;
         case TP_ASSIGN: f->now.values[s->var] = f->now.values[s->value]; break;
         case TP_PUT: walk_store(f, s); break;
         case TP_COPY_START: walk_start(f, s); break;
@@ -671,6 +712,8 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     a->rule = NULL;
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
+    f->made = TP_NEWN(a->arena, const tp_inst *, n);
+    f->data = tp_sym_new(a->p, TP_S("data"));
     f->feeds = TP_NEWN(a->arena, bool, n);
     f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
     for (uint32_t v = 0; v < n; v++)

@@ -49,7 +49,14 @@ typedef struct tp_sink {
 } tp_sink;
 
 /* An integer that the body computes or uses. */
-typedef enum tp_use_kind { TP_USE_INT32, TP_USE_DIVISOR, TP_USE_SLICE, TP_USE_TABLE, TP_USE_TAKE } tp_use_kind;
+typedef enum tp_use_kind {
+    TP_USE_INT32,
+    TP_USE_DIVISOR,
+    TP_USE_SLICE,
+    TP_USE_TABLE,
+    TP_USE_TAKE,
+    TP_USE_MOVED
+} tp_use_kind;
 typedef struct tp_use {
     tp_use_kind kind;
     tp_expr path, value; /* value: no id when it is not known (data) */
@@ -58,9 +65,11 @@ typedef struct tp_use {
     const tp_expr *dims;
     const tp_node *node;
     const tp_syntax *syntax;
-    uint32_t operand, dim; /* SLICE: the ref and its dimension, value is the start; TABLE: the table's */
-    tp_expr size, extent;  /* TAKE: only the extent */
-    int64_t stride;
+    uint32_t operand,
+        dim; /* SLICE, MOVED (a side of a copy): the ref and its dimension, value is the start; TABLE: the table's */
+    tp_expr size, extent; /* TAKE: only the extent */
+    tp_expr text;         /* MOVED: how the start is computed, with a symbol for what depends on data */
+    int64_t stride;       /* MOVED: 0: one index, without a dimension of its own */
     bool guarded;         /* SLICE: lanes of the place count where `guard` holds, by what they are along it: */
     tp_expr guard, along; /* no id: the mask is not known; one element */
 } tp_use;

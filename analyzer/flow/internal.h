@@ -40,6 +40,8 @@ typedef struct flow {
     const tp_syntax *syntax;
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */
     tp_expr *loop;            /* per value: the counter of the loop whose variable it is */
+    const tp_inst **made;     /* per value: what computes it, once that was walked */
+    tp_expr data;             /* a symbol, for integers that depend on data */
     bool *feeds;              /* per value: does a mask, an index or a bound come from it? */
     TP_VEC(tp_vid) variables; /* values that statements assign */
     TP_VEC(bool) counters;    /* per variable of the walk: counts a loop (else it is reduced over) */

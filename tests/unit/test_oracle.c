@@ -1,8 +1,9 @@
-/* TP201 against what the real toolchain said: every line of
- * tests/oracle/tpu_block_oracle.jsonl (measured with jax 0.10.2's TPU lowering
- * and libtpu 0.0.42, ahead of time). A line's `grid` is that of its call; without
- * one there is an axis for each dimension. Expected: no disagreement on
- * `accepted` (lowering) and none on `compiler_accepted_v4plus`. */
+/* TP201 and TP202 against what the real toolchain said (jax 0.10.2's TPU lowering and libtpu 0.0.42, ahead of time).
+ * tpu_block_oracle.jsonl: a line's `grid` is that of its call; without one there is an axis for each dimension.
+ * Expected: no disagreement on `accepted` (lowering) and none on `compiler_accepted_v4plus`.
+ * tpu_copy_oracle.jsonl: copies between a part of one array or buffer and the whole of another, of the part's shape, or
+ * (`part -> part`) a part of it; i is a grid axis of 4 steps, t a table, j a loop's variable. Expected: TP202 is not
+ * violated by what is `taken`, and of few unknown; it is not proven of what is `refused`. */
 #include "tests/unit/support.h"
 
 #include <json-c/json.h>
@@ -84,8 +85,133 @@ static void agrees_with_every_line(void **state)
     assert_int_equal(disagreements, 0);
 }
 
+/* The extents of what subscripts ("ds(i * 8, 8), :, 3") take of an array, as JSON; "...": all of it. */
+static void shape_of_part(const char *part, struct json_object *array, char *out)
+{
+    size_t d = 0;
+    int depth = 0;
+    const char *size = NULL;
+    strcpy(out, "[");
+    for (const char *c = part; strcmp(part, "...") != 0; c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (depth == 1 && *c == ',' && !size)
+            size = c + 1;
+        if (depth > 0 || (*c && *c != ','))
+            continue;
+        const char *begin = part + strspn(part, " "), *comma = out[1] ? "," : "";
+        if (*begin == ':')
+            sprintf(out + strlen(out), "%s%s", comma, json_object_get_string(json_object_array_get_idx(array, d)));
+        else if (strncmp(begin, "ds(", 3) == 0)
+            sprintf(out + strlen(out), "%s%d", comma, atoi(size));
+        d++;
+        size = NULL;
+        part = c + 1;
+        if (!*c)
+            break;
+    }
+    if (strcmp(part, "...") == 0)
+        strcpy(out, json_object_get_string(array));
+    else
+        strcat(out, "]");
+}
+
+/* A declaration of an array or a buffer: of a part, where it has another place, all of it is. */
+static void declare(char *into, const char *name, const char *dtype, const char *shape, bool far, bool smem)
+{
+    sprintf(into, "{\"name\":\"%s\",\"dtype\":\"%s\",\"shape\":%s,\"memory_space\":\"%s\"}", name, dtype, shape,
+            far    ? "any"
+            : smem ? "smem"
+                   : "vmem");
+}
+
+static const char *member_of(struct json_object *o, const char *name)
+{
+    return json_object_get_string(json_object_object_get(o, name));
+}
+
+static void copy_text(struct json_object *line, const char *entry, char *out)
+{
+    struct json_object *from = json_object_object_get(line, "from"), *to = json_object_object_get(line, "to"),
+                       *array = json_object_array_get_idx(from, 1), *other = json_object_array_get_idx(to, 1);
+    const char *memory[] = {json_object_get_string(json_object_array_get_idx(from, 0)),
+                            json_object_get_string(json_object_array_get_idx(to, 0))};
+    const char *dtype = member_of(line, "dtype"), *how = member_of(line, "how"), *arrow = strstr(entry, " -> ");
+    char take[128], side[2][256], shape[64], move[512], put[128] = "...", body[1200];
+    snprintf(take, sizeof take, "%.*s", arrow ? (int)(arrow - entry) : (int)strlen(entry), entry);
+    if (arrow)
+        snprintf(put, sizeof put, "%s", arrow + 4);
+    shape_of_part(take, array, shape);
+    declare(side[0], "a", dtype, json_object_get_string(array), !strcmp(memory[0], "hbm"), !strcmp(memory[0], "smem"));
+    declare(side[1], "b", dtype, other ? json_object_get_string(other) : shape, !strcmp(memory[1], "hbm"),
+            !strcmp(memory[1], "smem"));
+    bool in = strcmp(memory[0], "hbm") == 0, away = strcmp(memory[1], "hbm") == 0, sync = strcmp(how, "sync") == 0;
+    snprintf(move, sizeof move, "(a[%s], b[%s]%s)\"", take, put, sync ? "" : ", sem");
+    if (sync)
+        snprintf(body, sizeof body, "\"copy%s", move);
+    else if (strcmp(how, "start") == 0 || strcmp(how, "wait") == 0)
+        snprintf(body, sizeof body, "\"copy_%s%s", how, move);
+    else if (strcmp(how, "loop") == 0)
+        snprintf(body, sizeof body, "\"for j in range(t[0]):\",\"    copy_start%s,\"    copy_wait%s", move, move);
+    else
+        snprintf(body, sizeof body, "\"copy_start%s,\"copy_wait%s", move, move);
+    sprintf(out,
+            "{\"tileproof\":1,\"name\":\"oracle\",\"target\":\"%s\",\"grid\":[{\"axis\":\"i\",\"steps\":4}],"
+            "\"scalar_prefetch\":[{\"name\":\"t\",\"dtype\":\"int32\",\"shape\":[64]}],\"inputs\":[%s],"
+            "\"outputs\":[%s],\"scratch\":[{\"name\":\"sem\",\"memory_space\":\"dma_semaphore\",\"shape\":[]}%s%s%s%s],"
+            "\"kernel\":[%s]}",
+            member_of(line, "target"), in ? side[0] : "",
+            away ? side[1] : "{\"name\":\"o\",\"dtype\":\"float32\",\"shape\":[8,128]}", in ? "" : ",",
+            in ? "" : side[0], away ? "" : ",", away ? "" : side[1], body);
+}
+
+static unsigned disagreements_of(struct json_object *line, const char *which, unsigned *copies, unsigned *unknown)
+{
+    bool taken = strcmp(which, "taken") == 0;
+    char text[4096];
+    unsigned wrong = 0;
+    struct json_object *all = json_object_object_get(line, which);
+    for (size_t i = 0; i < json_object_array_length(all); i++, ++*copies) {
+        copy_text(line, json_object_get_string(json_object_array_get_idx(all, i)), text);
+        loaded *l = load_text(text);
+        if (!l->spec)
+            fail_msg("%s: %s", text, tp_cstr(l->arena, l->ctx.findings.at[0].message));
+        tp_analysis_result r = analyze_with(l, "TP202", (tp_prover_options){0});
+        bool clean = true, violated = false;
+        for (uint32_t k = 0; k < r.findings.len; k++) {
+            clean &= r.findings.at[k].verdict == TP_PROVEN;
+            violated |= r.findings.at[k].verdict == TP_VIOLATED;
+        }
+        unknown[taken] += !clean && !violated;
+        if ((taken ? violated : clean) && ++wrong < 10)
+            print_message("%s, but %s: %s\n", which, clean ? "clean" : "violated", text);
+        unload(l);
+    }
+    return wrong;
+}
+
+static void agrees_with_every_copy(void **state)
+{
+    (void)state;
+    unsigned copies = 0, wrong = 0, unknown[2] = {0};
+    static char line[65536];
+    FILE *f = fopen("tests/oracle/tpu_copy_oracle.jsonl", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        struct json_object *o = json_tokener_parse(line);
+        assert_non_null(o);
+        wrong += disagreements_of(o, "taken", &copies, unknown) + disagreements_of(o, "refused", &copies, unknown);
+        json_object_put(o);
+    }
+    fclose(f);
+    print_message("copy oracle: %u copies, %u disagreements; unknown: %u taken, %u refused\n", copies, wrong,
+                  unknown[1], unknown[0]);
+    assert_true(copies > 2500 && unknown[1] < 25 && unknown[0] < 150);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_every_line)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_every_line),
+                                       cmocka_unit_test(agrees_with_every_copy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
