@@ -12,7 +12,10 @@ for shell in bash zsh fish; do
 done
 mkdir -p "$to/python/tileproof"
 {
-    printf '"""The primitives of the language, by name: kind, and the JAX primitive each stands for. Written by `make docs`."""\n\nPRIMITIVES = {\n'
+    printf '"""The primitives of the language, by name: kind, and the JAX primitive each stands for; its types, by their short names. Written by `make docs`."""\n\nPRIMITIVES = {\n'
     "$tileproof" primitives | awk 'NR > 1 && $2 ~ /^[a-z]+$/ { printf "    \"%s\": (\"%s\", \"%s\"),\n", $1, $2, $3 }'
+    echo "}"
+    printf '\nDTYPES = {\n'
+    awk -F'"' '/^X\(/ { printf "    \"%s\": \"%s\",\n", $4, $2 }' "$(dirname "$0")/../base/dtypes.def"
     echo "}"
 } >"$to/python/tileproof/vocabulary.py"

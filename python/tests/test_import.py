@@ -1,6 +1,9 @@
 """Every kernel of kernels.py: imported, judged without an accusation, executed
 in the checked engine with the results of interpret=True."""
 
+import re
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import kernels
@@ -9,6 +12,8 @@ import pytest
 
 import tileproof
 from tileproof import capture
+from tileproof.importer import Names
+from tileproof.vocabulary import DTYPES
 
 
 @pytest.mark.parametrize("name", kernels.CALLS)
@@ -58,6 +63,20 @@ def test_literals_that_overflow_are_infinite():  # as JAX makes them; a spec has
     assert number(65519.0, "float16").text == "65519.0" and number(65520.0, "float16").text == "inf"
     assert number(3.4e38, "bfloat16").text == "inf" and number(-1e30, "bfloat16").text == "-1.0000000150474662e+30"
     assert number(-1e39, "float64").text == "-1e+39"
+
+
+def test_no_operand_takes_a_word_of_the_language():
+    """A bias is often `b1_ref`, and b1 is a type."""
+    source = (Path(__file__).parents[2] / "spec/scope.c").read_text()
+    words = re.findall(r'"(\w+)"', source[source.index("WORDS[] = {") : source.index("};", source.index("WORDS[] = {"))])
+    assert "matmul" in words and not [w for w in [*words, *DTYPES, *DTYPES.values()] if Names().take(f"{w}_ref", "x") == w]
+
+    def kernel(x_ref, b1_ref, f32_ref, o_ref):
+        o_ref[...] = x_ref[...] + b1_ref[...] * f32_ref[...]
+
+    x = kernels.array(8, 128)
+    fn = kernels.pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))
+    assert tileproof.check(fn, x, x, x).ok
 
 
 def test_compiler_params_come_along():

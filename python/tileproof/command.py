@@ -13,10 +13,7 @@ import traceback
 from typing import Any
 
 from .errors import NotFound, TileproofError, Unsupported
-
-SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "i8": "int8", "i16": "int16", "u8": "uint8", "u16": "uint16",
-         "u32": "uint32", "b1": "bool", "f64": "float64", "i4": "int4", "u4": "uint4", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-         "f8e4m3b11fnuz": "float8_e4m3b11fnuz", "f8e8m0fnu": "float8_e8m0fnu"}
+from .vocabulary import DTYPES
 
 
 def argument(text: str, sizes: dict[str, int]) -> Any:
@@ -25,13 +22,13 @@ def argument(text: str, sizes: dict[str, int]) -> Any:
     import jax.numpy as jnp
 
     m = re.fullmatch(r"(\w+)\[([\w,\s]*)\]", text)
-    if not m or SHORT.get(m[1], m[1]) not in SHORT.values():
+    if not m or DTYPES.get(m[1], m[1]) not in DTYPES.values():
         raise TileproofError(f"--arg is a dtype and a shape such as f32[512,128], not `{text}`")
     dims = [d.strip() for d in m[2].split(",") if d.strip()]
     for d in dims:
         if not d.isdigit() and d not in sizes:
             raise TileproofError(f"`{d}` in `{text}` is neither a number nor one of --sym")
-    return jax.ShapeDtypeStruct(tuple(int(d) if d.isdigit() else sizes[d] for d in dims), jnp.dtype(SHORT.get(m[1], m[1])))
+    return jax.ShapeDtypeStruct(tuple(int(d) if d.isdigit() else sizes[d] for d in dims), jnp.dtype(DTYPES.get(m[1], m[1])))
 
 
 def imported(o: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:

@@ -16,15 +16,14 @@ from .errors import NoPallasCall, Unsupported, together
 from .jaxpr import np
 from .reference import attach
 from .unnested import prefetched, unnested
-from .vocabulary import PRIMITIVES
+from .vocabulary import DTYPES, PRIMITIVES
 
 WORDS = {
     "and", "or", "not", "implies", "if", "else", "elif", "for", "in", "range", "while", "def", "return", "with", "True", "False", "cdiv",
     "next_power_of_2", "align_up", "inf", "nan", "ds", "load", "store", "check", "forall", "matmul", "softmax", "logsumexp", "mean",
     "len", "d0", "take", "as", "is", "lambda", "import", "break", "continue", "pass",
-    "literal", "variable", "bool", "float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
-    "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e8m0fnu",
-} | set(PRIMITIVES)
+    "literal", "variable", "None",
+} | set(PRIMITIVES) | set(DTYPES) | set(DTYPES.values())
 
 SEMANTICS = {"arbitrary": "arbitrary", "parallel": "parallel", "core_parallel": "core_parallel", "subcore_parallel": "parallel"}
 

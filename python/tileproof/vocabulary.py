@@ -1,4 +1,4 @@
-"""The primitives of the language, by name: kind, and the JAX primitive each stands for. Written by `make docs`."""
+"""The primitives of the language, by name: kind, and the JAX primitive each stands for; its types, by their short names. Written by `make docs`."""
 
 PRIMITIVES = {
     "neg": ("unary", "neg"),
@@ -103,4 +103,24 @@ PRIMITIVES = {
     "if": ("control", "cond"),
     "for": ("control", "scan"),
     "check": ("control", "check"),
+}
+
+DTYPES = {
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "b1": "bool",
+    "i4": "int4",
+    "u4": "uint4",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
+    "f8e8m0fnu": "float8_e8m0fnu",
 }
