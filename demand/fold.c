@@ -241,7 +241,9 @@ static bool fill(tp_demand *d, const event *e, vector *x, scalar *bad)
         return fill_selected(d, e, x, bad);
     if (e->inst->prim == TP_P_IOTA)
         return fill_indices(d, e, x);
-    return demand_model(e->inst->prim) == MODEL_LANES ? fill_by_lanes(d, e, x, bad) : fill_each(d, e, NULL, x, bad);
+    if (demand_model(e->inst->prim) != MODEL_LANES)
+        return fill_each(d, e, NULL, x, bad);
+    return fill_by_lanes(d, e, x, bad) || (demand_may_ignore(d, e->inst) && fill_each(d, e, NULL, x, bad));
 }
 
 /* ---- the same lanes of another value ---- */

@@ -184,6 +184,8 @@ moment *demand_moment(tp_demand *d, int64_t number);
 scalar demand_number(double v);
 scalar demand_undefined(undefined_kind kind);
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args);
+/* and, or of bools: a side may be undefined where the other one decides alone */
+bool demand_may_ignore(const tp_demand *d, const tp_inst *i);
 /* The same for each lane of these vectors, which are as long as out; false with the first result that is undefined. */
 bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad);
 /* `s` as the element of a value of dtype `t`. */

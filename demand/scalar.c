@@ -220,12 +220,20 @@ static scalar number_of(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype out
     return demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
 }
 
+bool demand_may_ignore(const tp_demand *d, const tp_inst *i)
+{
+    return (i->prim == TP_P_AND || i->prim == TP_P_OR) && demand_dtype(d, i->out) == TP_BOOL;
+}
+
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
 {
     tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, out = demand_dtype(d, i->out);
     scalar s, in[3];
     tp_lanes lanes[3], r;
     const tp_lanes *at[3];
+    for (uint32_t a = 0; a < 2 && demand_may_ignore(d, i); a++)
+        if (!args[a].undefined && args[1 - a].undefined && (args[a].v != 0) == (i->prim == TP_P_OR))
+            return args[a];
     for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
         if (args[a].undefined)
             return args[a];

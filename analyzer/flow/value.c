@@ -405,14 +405,27 @@ static tp_expr meaning_of(const flow *f, tp_vid v)
     return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
 }
 
+/* The leaks of `of`, which `other` leaves alone where it decides: false & x, and true | x, are defined. */
+static void undecided_leaks(flow *f, const tp_inst *i, const flow_value *of, const flow_value *other, flow_value *out)
+{
+    bool known = other->meaning.id && !other->leaks.len;
+    tp_expr open = known ? flow_guard(f, other->meaning, i->prim == TP_P_OR) : flow_yes(f);
+    flow_join(f, &out->leaks, &of->leaks, open, NULL, known);
+}
+
 static void elementwise(flow *f, const tp_inst *i, flow_value *out)
 {
     const flow_value *a = &f->now.values[i->args[0]], *b = i->nargs > 1 ? &f->now.values[i->args[1]] : NULL;
     const tp_value *x = shape_of(f, i->args[0]);
-    adopt(f, out, a, NULL);
+    if (b && x->dtype == TP_BOOL && (i->prim == TP_P_AND || i->prim == TP_P_OR)) {
+        undecided_leaks(f, i, a, b, out);
+        undecided_leaks(f, i, b, a, out);
+    } else {
+        adopt(f, out, a, NULL);
+        if (b)
+            flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
+    }
     out->meaning = (tp_expr){0};
-    if (b)
-        flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
     if (b && tp_prim_divides(i->prim) && !tp_is_float(x->dtype)) {
         const tp_value *y = shape_of(f, i->args[1]);
         flow_use(

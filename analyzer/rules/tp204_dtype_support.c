@@ -10,17 +10,20 @@ typedef struct place {
     bool *lanes; /* by value: made of an iota */
 } place;
 
-static void refuse(tp_analysis *a, const place *at, const char *help, tp_str what)
+static void add_refusal(tp_analysis *a, tp_loc loc, tp_str help, tp_str what)
 {
-    tp_loc loc = tp_body_loc(a, at->inst->node, at->syntax);
     tp_finding *f = tp_add_finding(a, TP_VIOLATED, a->k->name, loc, what);
     tp_witness *w = TP_NEW(a->arena, tp_witness);
     w->replay = "arithmetic";
     w->dtypes = tp_dtypes_text(a->k);
     f->witness = w;
     f->label = tp_message(a, "%.*s does not support this", TP_FMT(a->k->target.name));
-    if (help)
-        f->help = tp_str_c(help);
+    f->help = help;
+}
+
+static void refuse(tp_analysis *a, const place *at, const char *help, tp_str what)
+{
+    add_refusal(a, tp_body_loc(a, at->inst->node, at->syntax), help ? tp_str_c(help) : TP_S(""), what);
 }
 
 static const char *name_of(tp_dtype d)
@@ -138,11 +141,35 @@ static void check_region(tp_analysis *a, const tp_region *r, bool *lanes)
     }
 }
 
+static tp_str text_of(const tp_json *object, const char *key)
+{
+    const tp_json *v = tp_json_get(object, key);
+    return v && v->type == TP_J_STRING ? v->u.string : TP_S("");
+}
+
+/* What an importer wrote in other words, {"statement": 3, "what": …, "instead": …}: the body shows no trace of it. */
+static void check_imported(tp_analysis *a)
+{
+    const tp_json *python = tp_json_get(a->k->doc, "x-python"), *lines = tp_json_get(a->k->doc, "kernel"),
+                  *list = python && python->type == TP_J_OBJECT ? tp_json_get(python, "not_lowered") : NULL;
+    for (uint32_t i = 0; list && list->type == TP_J_ARRAY && i < list->u.items.n; i++) {
+        const tp_json *entry = list->u.items.at[i],
+                      *at = entry->type == TP_J_OBJECT ? tp_json_get(entry, "statement") : NULL;
+        if (!at || at->type != TP_J_INT)
+            continue;
+        bool known = lines && lines->type == TP_J_ARRAY && at->u.integer >= 0 && at->u.integer < lines->u.items.n;
+        add_refusal(a, tp_json_place(known ? lines->u.items.at[at->u.integer] : entry), text_of(entry, "instead"),
+                    tp_message(a, "%.*s is not lowered by Mosaic on %.*s", TP_FMT(text_of(entry, "what")),
+                               TP_FMT(a->k->target.name)));
+    }
+}
+
 static void check(tp_analysis *a)
 {
     uint32_t before = a->out->findings.len;
     if (!a->k->body)
         return;
+    check_imported(a);
     check_region(a, &a->k->body->statements, TP_NEWN(a->arena, bool, a->k->body->values.len));
     if (a->out->findings.len == before)
         tp_add_finding(a, TP_PROVEN, a->k->name, a->k->doc->loc,

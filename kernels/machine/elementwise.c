@@ -199,6 +199,28 @@ static void trap_zero_divisor(tp_machine *m, const tp_cells *b)
             tp_trap_raise(m, TP_RULE_DIVISION_BY_ZERO, (tp_str){NULL, 0}, "integer division by zero");
 }
 
+/* false & x, and true | x, are what they are whatever x is. */
+static void define_decided(tp_machine *m, const tp_inst *i, tp_cells *out)
+{
+    uint8_t decides = i->prim == TP_P_OR, *r = out->data;
+    bool any = false;
+    tp_flatten(&m->values[i->args[0]]);
+    tp_flatten(&m->values[i->args[1]]);
+    for (size_t e = 0; e < out->n; e++) {
+        for (uint32_t a = 0; out->shadow[e] && a < 2; a++) {
+            const tp_cells *side = &m->values[i->args[a]];
+            size_t at = side->n == 1 ? 0 : e;
+            if (((const uint8_t *)side->data)[at] != decides || tp_origin_at(side, at))
+                continue;
+            out->shadow[e] = 0;
+            r[e] = decides;
+        }
+        any |= out->shadow[e] != 0;
+    }
+    if (!any)
+        out->state = TP_CLEAN;
+}
+
 static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args, uint32_t n)
 {
     out->state = TP_CLEAN;
@@ -332,4 +354,6 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
     else
         tp_elementwise_numbers(i, out, a, b);
     run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);
+    if (out->state == TP_MIXED && out->dtype == TP_BOOL && (i->prim == TP_P_AND || i->prim == TP_P_OR))
+        define_decided(m, i, out);
 }

@@ -143,6 +143,8 @@ static double ratio_of(const element *g, const element *w, double scale)
     return isnan(distance) || slack == 0 ? HUGE_VAL : distance / slack;
 }
 
+#define APPROXIMATES "a loop turns until numbers are close: within the tolerance, but another function over the reals"
+
 enum { MOST_BLOCKS = 4096 };
 
 /* Room for an error per block of the output. */
@@ -202,9 +204,10 @@ static void note_rounding(tp_output_diff *out, const element *g, bool is_float, 
 }
 
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
-                tp_output_diff *out)
+                bool partial, tp_output_diff *out)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
+    bool approximates = tp_approximates(k);
     double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
     size_t worst = 0, unknown = 0, numbers = 0, n = got.data->n;
     int gravest = 0;
@@ -216,6 +219,12 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
             continue;
         element g = element_of(&got, i), w = element_of(&want, i);
         double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
+        bool undefined = isnan(w.real) && w.bound < HUGE_VAL;
+        out->undefined += undefined;
+        if (undefined && partial)
+            continue;
+        bool close = approximates && ratio > 1 && (scale == 0 || fabs(g.real - w.real) <= tolerance * scale);
+        ratio = close ? (double)NAN : ratio;
         bool differs = ratio > 1, overflow = !differs && is_overflow(got.data->dtype, &g, &w);
         ratio = overflow ? HUGE_VAL : ratio;
         double error = number_error(got.data->dtype, g.data, w.real),
@@ -230,8 +239,9 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
         out->valueless += differs && isfinite(w.real) && !isfinite(g.real);
         if (isnan(ratio)) {
             if (unknown++ == 0)
-                out->reason = tp_printf(a, "at %.*s the rounding bound is %.2g, too wide to decide",
-                                        TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
+                out->reason = close ? tp_printf(a, APPROXIMATES ", at %.*s", TP_FMT(tp_element_name(a, o, got.data, i)))
+                                    : tp_printf(a, "at %.*s the rounding bound is %.2g, too wide to decide",
+                                                TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
             ratio = 0;
         }
         if (isfinite(error)) {

@@ -62,18 +62,19 @@ static void digest(tp_trial *x, const tp_operand *o, const tp_tensor *t)
 static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input_family family)
 {
     const tp_kernel *k = x->c->kernel;
+    bool first = !x->r->outputs.len;
     for (uint32_t i = 0, at = 0; i < k->noutputs; i++) {
         tp_output_diff d;
         if (!tp_trial_compares(k, i))
             continue;
         tp_result got = {&e->arrays[k->ninputs + i], &e->got_meaning[k->ninputs + i]},
                   want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
-        tp_compare(x->keep, k, x->c->env, i, got, want, &d);
+        tp_compare(x->keep, k, x->c->env, i, got, want, !first, &d);
         if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
             d.tier = TP_TIER_INCONCLUSIVE;
             d.reason = undecided;
         }
-        if (family == TP_INPUT_NORMAL) {
+        if (first) {
             digest(x, &k->operands[k->ninputs + i], got.data);
             tp_push(x->keep, x->r->outputs, d);
         } else {
@@ -130,12 +131,38 @@ static bool run_family(const tp_trial *x, tp_input_family family, tp_garbage gar
     return compared;
 }
 
+/* Lacks the reference a number? */
+static bool is_undefined(const tp_case_result *r)
+{
+    for (uint32_t i = 0; i < r->outputs.len; i++)
+        if (r->outputs.at[i].undefined)
+            return true;
+    return false;
+}
+
+/* A reference with roots or logarithms says nothing of negative inputs, of which a kernel may make anything. Where it
+ * has a number for each element on fractions, those are the first inputs. */
+static void prefer_fractions(const tp_trial *x)
+{
+    tp_trial there = *x;
+    tp_case_result r = {.the_case = x->c, .trap = {.step = -1}};
+    there.r = &r;
+    if (x->c->given || !is_undefined(x->r) || !run_family(&there, TP_INPUT_FRACTIONS, TP_GARBAGE_HUGE) ||
+        is_undefined(&r))
+        return;
+    x->r->outputs = r.outputs;
+    x->r->digest = r.digest;
+    x->r->fractions = true;
+    run_family(x, TP_INPUT_NORMAL, TP_GARBAGE_HUGE);
+}
+
 void tp_trial_numbers(void *arg)
 {
     tp_trial *x = arg;
     x->r->outcome = TP_EQUAL;
     if (!run_family(x, TP_INPUT_NORMAL, TP_GARBAGE_HUGE))
         return;
+    prefer_fractions(x);
     for (int f = 0; f < TP_INPUT_FAMILIES; f++) {
         if (!(x->c->families & TP_INPUT_BIT(f)) ||
             run_family(x, (tp_input_family)f, (tp_garbage)(f % (TP_GARBAGE_QUIET + 1))))

@@ -94,7 +94,10 @@ static void compare_residues(const tp_trial *x, const tp_sides *e, uint32_t i, t
     for (size_t j = 0; j < g->n; j++) {
         double got = tp_get_f64(g->dtype, g->data, j), want = tp_get_f64(TP_F64, w->data, j);
         uint64_t a = ((const uint64_t *)mg->plane[0])[j], b = ((const uint64_t *)mw->plane[0])[j];
-        if (!tp_is_compared(k, o, x->c->env, g, j) || (isnan(got) && isnan(want)))
+        if (!tp_is_compared(k, o, x->c->env, g, j))
+            continue;
+        r->undefined |= isnan(want);
+        if (isnan(got) && isnan(want))
             continue;
         r->compared++;
         if (real && isfinite(got) && isfinite(want) && (a == TP_FIELD_UNKNOWN || b == TP_FIELD_UNKNOWN)) {
@@ -125,9 +128,9 @@ static void give_up_algebra(const tp_trial *x, tp_algebra *r, const tp_field_log
                        : r->reason;
 }
 
-void tp_trial_algebra(void *arg)
+/* On the residues, with inputs of the family where residues decide nothing. */
+static void compare_on(tp_trial *x, tp_input_family family)
 {
-    tp_trial *x = arg;
     const tp_kernel *k = x->c->kernel;
     tp_algebra *r = &x->r->algebra;
     tp_sides e = {.n = 0};
@@ -136,7 +139,7 @@ void tp_trial_algebra(void *arg)
     uint64_t **first = TP_NEWN(x->work, uint64_t *, k->noutputs), seed = x->o->seed + x->c->seed;
     bool *shows_maximum = TP_NEWN(x->work, bool, k->noutputs), any = false;
     *r = (tp_algebra){.tier = TP_TIER_EQUAL, .chance = HUGE_VAL};
-    if (!tp_trial_arrays(x, TP_INPUT_SMALL, 0, &e, &why)) {
+    if (!tp_trial_arrays(x, family, 0, &e, &why)) {
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
     }
@@ -174,9 +177,25 @@ void tp_trial_algebra(void *arg)
     }
     r->ordered = any;
     if (r->tier == TP_TIER_EQUAL && r->compared == 0)
-        *r = (tp_algebra){.tier = TP_TIER_NONE, .reason = TP_S("no element is compared")};
+        *r = (tp_algebra){.tier = TP_TIER_NONE, .undefined = r->undefined, .reason = TP_S("no element is compared")};
     else if (r->tier == TP_TIER_NONE)
         give_up_algebra(x, r, &kernel, &reference, (tp_str){NULL, 0});
+}
+
+void tp_trial_algebra(void *arg)
+{
+    tp_trial *x = arg;
+    if (tp_approximates(x->c->kernel)) {
+        x->r->algebra = (tp_algebra){.reason = TP_S("a loop turns until numbers are close")};
+        return;
+    }
+    compare_on(x, TP_INPUT_SMALL);
+    if (!x->r->algebra.undefined)
+        return;
+    tp_algebra small = x->r->algebra; /* as E1 does */
+    compare_on(x, TP_INPUT_FRACTIONS);
+    if (x->r->algebra.undefined)
+        x->r->algebra = small;
 }
 
 /* ---- by order ---- */

@@ -25,6 +25,7 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         out->left_out = r.out_of_memory ? r.left_out : out->left_out;
         out->equal += r.outcome == TP_EQUAL;
         out->different += r.outcome == TP_DIFFERENT;
+        out->fractions += r.fractions;
         out->trapped += r.outcome == TP_TRAPPED;
         out->skipped += r.outcome == TP_SKIPPED;
         bool compared = r.outcome == TP_EQUAL || r.outcome == TP_DIFFERENT;

@@ -110,6 +110,7 @@ typedef struct tp_output_diff {
     uint64_t overflowed;          /* of those: no more is known than that finite numbers became too large */
     uint64_t refuting;            /* of those: another number than the reference's, or no value where that has one */
     uint64_t valueless;           /* of those: no value where the reference has a number */
+    uint64_t undefined;           /* elements, compared or not, for which the reference has no number */
     tp_str reason;                /* INCONCLUSIVE */
 } tp_output_diff;
 
@@ -121,6 +122,7 @@ typedef struct tp_algebra {
     bool oracle;       /* some maximum was answered by a random residue */
     bool approximate;  /* some constant was cut to 24 bits */
     bool unexplained;  /* INCONCLUSIVE: the residues differ, also where maxima follow the data */
+    bool undefined;    /* the reference has no number for some element */
     bool tied;         /* unexplained, and the difference rests on numbers that tie in every draw */
     uint64_t compared; /* elements */
     double chance;     /* k: a wrong kernel passes with a probability of at most 2^-k */
@@ -165,6 +167,7 @@ typedef struct tp_case_result {
     int64_t steps;
     tp_str as_run;          /* how `run` would execute it otherwise than it was verified; empty: it does not */
     uint64_t digest;        /* of the outputs' numbers, on the first inputs */
+    bool fractions;         /* the first inputs are such: on normal ones, the reference lacks numbers */
     uint32_t out_of_memory; /* tiers left out for want of memory */
     tp_str left_out;        /* why the last of them was */
 } tp_case_result;
@@ -176,6 +179,7 @@ typedef struct tp_tier_counts {
 typedef struct tp_equiv {
     TP_VEC(tp_case_result) cases;
     uint32_t equal, different, trapped, skipped;
+    uint32_t fractions; /* cases that are compared on such inputs, since on others the reference has no number */
     const tp_output_diff *worst;    /* by ratio */
     const tp_output_diff *unstable; /* by rounding */
     tp_tier_counts algebra, bits, box;
@@ -264,11 +268,13 @@ typedef enum tp_input_family {
     TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
     /* what the text says decides: */
     TP_INPUT_THRESHOLDS, /* at, around and beyond constants that the input meets; normal where it meets none */
+    TP_INPUT_FRACTIONS,  /* multiples of 1/64 in (0, 1), which have roots and logarithms; integers from 1 on, bools true
+                          */
 } tp_input_family;
 enum {
     TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING,
     TP_INPUT_PLACED = TP_INPUT_OPPOSITE + 1 - TP_INPUT_FIRST_PLACED,
-    TP_INPUT_FAMILIES = TP_INPUT_THRESHOLDS + 1
+    TP_INPUT_FAMILIES = TP_INPUT_FRACTIONS + 1
 };
 /* The families that E1 may run besides the normal one, as bits of tp_case.families. */
 #define TP_INPUT_BIT(family) (1u << (family))
@@ -314,8 +320,12 @@ typedef struct tp_result {
  * reference computes an output, not only a decision: what is coarser inside is the kernel's own doing. The spec's
  * "tolerance" where there is one. */
 double tp_tolerance(const tp_kernel *k);
+/* Does a loop of the body end where floats decide, as one that turns until a result is close enough? Such a kernel is
+ * another function over the reals than what it approximates: within the tolerance, nothing follows. */
+bool tp_approximates(const tp_kernel *k);
+/* With `partial`, elements at which the reference has no number are left out; else a number there differs. */
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
-                tp_output_diff *out);
+                bool partial, tp_output_diff *out);
 /* Is element i of output o inside its "valid"? */
 bool tp_is_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_tensor *t, size_t i);
 /* Coordinates of the first or last step whose windows hold the element of `o`,

@@ -153,6 +153,7 @@ static double input_value(tp_input_family family, place *p, tp_rng *rng, uint64_
     case TP_INPUT_POWERS: return ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4);
     case TP_INPUT_LARGE: return 12 * tp_rng_normal(rng);
     case TP_INPUT_THRESHOLDS: return tp_rng_normal(rng);
+    case TP_INPUT_FRACTIONS: return fabs(small(rng));
     case TP_INPUT_ZEROS:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
@@ -169,9 +170,10 @@ static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng 
     bool sign = tp_dtype_info(p->t->dtype)->kind != TP_KIND_UINT;
     int64_t lo = sign ? -8 : 0, any = (int64_t)integer_of(p->t->dtype, rng, 8);
     if (p->t->dtype == TP_BOOL)
-        return family == TP_INPUT_ZEROS      ? 0
-               : family == TP_INPUT_CONSTANT ? (double)of_row(p, seed, stream, 2)
-                                             : (double)any;
+        return family == TP_INPUT_ZEROS       ? 0
+               : family == TP_INPUT_FRACTIONS ? 1
+               : family == TP_INPUT_CONSTANT  ? (double)of_row(p, seed, stream, 2)
+                                              : (double)any;
     switch (family) {
     case TP_INPUT_ASCENDING: return floor((double)lo + along(p) * (double)(9 - lo));
     case TP_INPUT_DESCENDING: return floor(8 - along(p) * (double)(9 - lo) + 0.5);
@@ -180,6 +182,7 @@ static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng 
     case TP_INPUT_CONSTANT: return (double)((int64_t)of_row(p, seed, stream, (uint64_t)(9 - lo)) + lo);
     case TP_INPUT_SIGNS:
     case TP_INPUT_OPPOSITE: return (double)(sign && !positive(family, stream) ? -1 - (any & 7) : 1 + (any & 7));
+    case TP_INPUT_FRACTIONS: return (double)(1 + (any & 7));
     case TP_INPUT_POWERS: return (double)((int64_t)1 << tp_rng_below(rng, 4));
     case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
     case TP_INPUT_LARGE:
@@ -194,12 +197,12 @@ static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng 
 }
 
 static const char *const NAMES[] = {
-    [TP_INPUT_NORMAL] = "normal",         [TP_INPUT_WIDE] = "wide",         [TP_INPUT_CANCEL] = "cancelling",
-    [TP_INPUT_INTEGERS] = "integers",     [TP_INPUT_SMALL] = "small",       [TP_INPUT_ASCENDING] = "ascending",
-    [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",     [TP_INPUT_TIES] = "ties",
-    [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant", [TP_INPUT_SIGNS] = "signs",
-    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",       [TP_INPUT_OPPOSITE] = "opposite",
-    [TP_INPUT_THRESHOLDS] = "thresholds",
+    [TP_INPUT_NORMAL] = "normal",         [TP_INPUT_WIDE] = "wide",           [TP_INPUT_CANCEL] = "cancelling",
+    [TP_INPUT_INTEGERS] = "integers",     [TP_INPUT_SMALL] = "small",         [TP_INPUT_ASCENDING] = "ascending",
+    [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",       [TP_INPUT_TIES] = "ties",
+    [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant",   [TP_INPUT_SIGNS] = "signs",
+    [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",         [TP_INPUT_OPPOSITE] = "opposite",
+    [TP_INPUT_THRESHOLDS] = "thresholds", [TP_INPUT_FRACTIONS] = "fractions",
 };
 static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
 
@@ -244,6 +247,7 @@ static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng
     case TP_INPUT_POWERS:
     case TP_INPUT_LARGE:
     case TP_INPUT_THRESHOLDS:
+    case TP_INPUT_FRACTIONS:
     case TP_INPUT_OPPOSITE: break;
     }
     return input_value(family, p, rng, seed, stream);

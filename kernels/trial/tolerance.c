@@ -84,3 +84,41 @@ double tp_tolerance(const tp_kernel *k)
     tp_arena_free(work);
     return u == 0 ? 0 : u == 0x1p-53 ? 1024 * u : 1024 * 0x1p-24 + 8 * u;
 }
+
+/* ---- approximations ---- */
+
+/* Of the conditions of loops, and of the bools that they are made of: does one compare floats? */
+typedef struct conditions {
+    tracing made;
+    bool floats;
+} conditions;
+
+static bool trace_condition(const tp_statement *s, void *ctx)
+{
+    conditions *c = ctx;
+    tracing *x = &c->made;
+    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 && x->counts[s->inst->out] ? s->inst : NULL;
+    if (s->kind == TP_WHILE || (s->kind == TP_ASSIGN && x->counts[s->var]))
+        count(x, s->value);
+    for (uint32_t a = 0; i && a < i->nargs; a++) {
+        tp_dtype d = x->p->values.at[i->args[a]].dtype;
+        if (d == TP_BOOL)
+            count(x, i->args[a]);
+        c->floats |= tp_prim_compares(i->prim) && tp_is_float(d);
+    }
+    return false;
+}
+
+bool tp_approximates(const tp_kernel *k)
+{
+    tp_arena *work = k->body ? tp_arena_child(k->arena) : NULL;
+    conditions c = {.made = {.p = k->body, .more = work != NULL}};
+    if (work)
+        c.made.counts = TP_NEWN(work, bool, k->body->values.len + 1);
+    while (c.made.more) {
+        c.made.more = false;
+        tp_region_any(&k->body->statements, trace_condition, &c);
+    }
+    tp_arena_free(work);
+    return c.floats;
+}

@@ -150,3 +150,33 @@ def test_open_tables_of_a_mask_name_operands_and_extents():
     assert any("outside dimension 1 (256)" in f.message for f in report.of("unknown"))
     assert all("()" not in f.message and "``" not in f.message for f in report.findings)
     assert tileproof.check(lambda q, k, v: attention(q, k, v), *arrays).ok
+
+
+def on_a_value(f):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.broadcast_to(f(x_ref[...], pl.program_id(0)), x_ref.shape)
+
+    return lambda x: pl.pallas_call(kernel, grid=(2,), out_shape=like(8, 128))(x)
+
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, i: jnp.take(x, i, axis=0),
+    lambda x, i: x[i],
+    lambda x, i: lax.dynamic_update_slice(x, x[:1] * 2, (i, 0)),
+    lambda x, i: jnp.take_along_axis(x, jnp.zeros((8, 128), jnp.int32) + i, axis=0),
+    lambda x, i: lax.scan(lambda c, row: (c + row, None), jnp.zeros(128), x)[0],
+    lambda x, i: lax.scan(lambda c, _: (c + x[0], c), jnp.zeros(128), None, length=8)[1],
+    lambda x, i: lax.scan(lambda c, _: (c + x[0], None), jnp.zeros(128), None, length=8)[0],
+    lambda x, i: lax.fori_loop(0, 8, lambda t, c: c + x[0] * t, jnp.zeros(128)),
+], ids=["take", "row", "update", "take_along_axis", "scan over an array", "scan with results", "scan of a carry", "fori_loop"])
+def test_what_is_imported_in_other_words_is_lowered_or_told(f):
+    fn, x = on_a_value(f), like(8, 128)
+    try:
+        jax.export.export(jax.jit(fn), platforms=["tpu"])(x)
+        lowered = True
+    except (NotImplementedError, ValueError):
+        lowered = False
+    findings = tileproof.check(fn, x).of("violated")
+    assert [f.rule for f in findings] == ([] if lowered else ["TP204"])
+    assert lowered or "test_styles.py:" in findings[0].python and "lambda x, i" in str(findings[0]) and findings[0].help

@@ -263,7 +263,8 @@ class _Import:
         if not self.found:
             self.results(out, len(table_refs))
         out["kernel"] = writer.lines
-        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps, **({"pipelines": writer.pipelines} if writer.pipelines else {})}
+        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps, **({"pipelines": writer.pipelines} if writer.pipelines else {}),
+                             **({"not_lowered": writer.not_lowered} if writer.not_lowered else {})}
         return out
 
     def fits_triton(self) -> None:

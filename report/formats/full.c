@@ -357,9 +357,13 @@ static void rounding_line(const painter *p, const tp_equiv *e, const tp_kernel *
     }
     fprintf(p->out,
             "within the certified bound on %u case%s (worst ratio %.2g); computed numbers off by at most %.3g, %.2g "
-            "ULP, %.2g of the %stolerance\n",
+            "ULP, %.2g of the %stolerance",
             e->equal, e->equal == 1 ? "" : "s", e->worst->ratio, e->unstable->max_abs, e->unstable->max_ulp,
             e->unstable->rounding, k->tolerance > 0 ? "declared " : "");
+    if (e->fractions)
+        fprintf(p->out, "; %u case%s where the reference has a number alone, as between 0 and 1", e->fractions,
+                e->fractions == 1 ? "" : "s");
+    fputc('\n', p->out);
 }
 
 /* E2 */

@@ -394,12 +394,14 @@ static json *coverage(const tp_coverage_summary *c)
 }
 
 /* What a case ran on beside its sizes: `run --fill` does it again. */
-static void add_inputs(json *o, const tp_equiv *e, const tp_case *c)
+static void add_inputs(json *o, const tp_equiv *e, const tp_case_result *r)
 {
+    const tp_case *c = r->the_case;
     json *families = json_object_new_array();
     tp_str tables = tp_tables_text(c->kernel->arena, c->kernel, c->env);
     for (int f = 0; f < TP_INPUT_FAMILIES; f++)
-        if (f == TP_INPUT_NORMAL ? c->numbers : c->families & TP_INPUT_BIT(f))
+        if (f == TP_INPUT_NORMAL ? c->numbers
+                                 : (c->families & TP_INPUT_BIT(f)) || (f == TP_INPUT_FRACTIONS && r->fractions))
             json_object_array_add(families, json_object_new_string(tp_input_name((tp_input_family)f)));
     json_object_object_add(o, "entry", c->listed ? json_object_new_int64(c->listed - 1) : NULL);
     json_object_object_add(o, "seed", json_object_new_int64((int64_t)(e->seed + c->seed)));
@@ -420,7 +422,7 @@ static json *one_case(const tp_equiv *e, const tp_case_result *r)
         json_object_array_add(outputs, output_diff(&r->outputs.at[d]));
     json_object_object_add(c, "sizes", sizes);
     json_object_object_add(c, "dtypes", tp_jsonc_string_or_null(tp_dtypes_text(k)));
-    add_inputs(c, e, r->the_case);
+    add_inputs(c, e, r);
     json_object_object_add(c, "outcome", json_object_new_string(NAMES[r->outcome]));
     json_object_object_add(c, "steps", json_object_new_int64(r->steps));
     json_object_object_add(c, "trap", r->outcome == TP_TRAPPED ? json_object_new_string(r->trap.rule) : NULL);

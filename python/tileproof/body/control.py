@@ -98,6 +98,9 @@ class Control(Writer):
         first = values[consts + counter] if counter is not None else None
         lo = first.text if first is not None else "0"
         hi = add_text(lo, str(p["length"]), 1)
+        if p["reverse"] or values[consts + carry:] or len(eqn.outvars) > carry:
+            self.lacks("lax.scan " + ("from the end" if p["reverse"] else "over an array" if values[consts + carry:] else "with stacked results"),
+                       "write lax.fori_loop: read `x_ref[t]` in each turn, and store `o_ref[t] = y`")
         xs = [self.strong(v) if self.cheap(v) and v.splat is None else self.assign(v) for v in values[consts + carry:]]
         rows = Rows(xs, [self.empty(v) for v in eqn.outvars[carry:]], lo, p["length"] if p["reverse"] else 0)
         self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), rows=rows)

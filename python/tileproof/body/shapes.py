@@ -163,6 +163,9 @@ class Shapes(Writer):
         return value if extent == size else self.assign(value)
 
     def do_dynamic_slice(self, eqn: Any) -> None:
+        if not jx.lowered("dynamic_slice"):
+            self.lacks("a slice of a value from a computed index on (dynamic_slice)",
+                       "read it from the ref, `x_ref[pl.ds(start, size)]`, or select it by a mask, `jnp.sum(jnp.where(row == start, x, 0), 0)`")
         x = self.strong(self.read(eqn.invars[0]))
         text = x.text
         for d, (atom, size) in enumerate(zip(eqn.invars[1:], eqn.params["slice_sizes"], strict=True)):
@@ -173,6 +176,9 @@ class Shapes(Writer):
         self.finish(eqn, Value(text, atom=text != x.text or x.atom))
 
     def do_dynamic_update_slice(self, eqn: Any) -> None:
+        if not jx.lowered("dynamic_update_slice"):
+            self.lacks("an update of a slice of a value (dynamic_update_slice)",
+                       "store it in the ref, `o_ref[pl.ds(start, size)] = v`, or select by a mask, `jnp.where(row == start, v, x)`")
         x, update = (self.strong(self.read(a)) for a in eqn.invars[:2])
         shape = shape_text(x.shape)
         widths = ", ".join(f"(0, {n - k})" for n, k in zip(x.shape, update.shape, strict=True))
@@ -207,6 +213,8 @@ class Shapes(Writer):
             return
         if not whole or tuple(d.collapsed_slice_dims) != (axis,) or tuple(d.offset_dims) != offsets or d.operand_batching_dims:
             raise Unsupported("a gather (`x[i, j]` of a value) is not supported", self.place, "use jnp.take, of one axis, or jnp.take_along_axis")
+        if not batch:
+            self.lacks("jnp.take of one index", "read it from the ref, `x_ref[i]`, or select it by a mask, `jnp.sum(jnp.where(row == i, x, 0), 0)`")
         flat = f"reshape({index.text}, {shape_text(index.shape[:-1])})"
         self.finish(eqn, Value(f"take({x.text}, {flat}, axis={axis})"))
 

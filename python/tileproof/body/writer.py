@@ -26,6 +26,7 @@ class Writer:
         self.steps: dict[str, int] = {}  # of the axes where they are known
         self.lines: list[str] = []
         self.places: list[str | None] = []
+        self.not_lowered: list[dict[str, Any]] = []  # what JAX's lowering for TPUs refuses, and is written here in other words
         self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
         self.inlined: list[tuple[str, str]] = []  # values in place, which no statement has yet
         self.indent = 0
@@ -47,6 +48,10 @@ class Writer:
             self.parts[str(len(self.lines))] = parts
         self.lines.append("    " * self.indent + text)
         self.places.append(self.place)
+
+    def lacks(self, what: str, instead: str) -> None:
+        """Note what Mosaic does not lower, by the statement that stands for it (TP204)."""
+        self.not_lowered.append({"statement": len(self.lines), "what": what, "instead": instead})
 
     def name(self, stem: str = "v") -> str:
         while True:
