@@ -43,6 +43,16 @@ int64_t tp_typical_size(const tp_kernel *k, const tp_size *z, int64_t wish)
     return nearest(z, v > 0 && v <= FEW && !is_tiled(k, z) ? v : wish);
 }
 
+tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    tp_buf b = {.arena = a};
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (tp_is_open_size(&k->sizes[i]))
+            tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->sizes[i].name),
+                          (long long)env[k->sizes[i].sym]);
+    return tp_buf_view(&b);
+}
+
 tp_str tp_bytes_text(tp_arena *a, int64_t bytes)
 {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -9,6 +9,8 @@
 int64_t tp_typical_size(const tp_kernel *k, const tp_size *z, int64_t wish);
 enum { TP_TYPICAL_SIZE = 4096 };
 
+/* "M = 3, N = 200": of open sizes, in `a`. */
+tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env);
 /* "3.50 MiB", in `a`; "no bound" below 0. */
 tp_str tp_bytes_text(tp_arena *a, int64_t bytes);
 /* "3.141 ms", in `a`. */

@@ -1,6 +1,8 @@
 #include "base/checked.h"
 #include "report/blocks.h"
 
+#include "cost/text.h"
+
 static bool value(const tp_kernel *k, tp_expr e, const int64_t *env, int64_t *v)
 {
     return tp_expr_eval(k->exprs, e, env, v) == TP_EVAL_OK;

@@ -1,4 +1,5 @@
 /* What a report amounts to. */
+#include "cost/text.h"
 #include "report/report.h"
 
 bool tp_is_open(const tp_finding *f)
@@ -80,15 +81,6 @@ tp_str tp_witness_text(tp_arena *a, const tp_witness *w)
     bindings(&b, w->sizes.at, w->sizes.len);
     if (w->dtypes.n)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(w->dtypes));
-    return tp_buf_view(&b);
-}
-
-tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
-{
-    tp_buf b = {.arena = a};
-    for (uint32_t i = 0; i < k->nsizes; i++)
-        if (tp_is_open_size(&k->sizes[i]))
-            bindings(&b, &(tp_binding){k->sizes[i].name, env[k->sizes[i].sym]}, 1);
     return tp_buf_view(&b);
 }
 

@@ -167,9 +167,8 @@ void tp_sarif_end(tp_writing *w, bool full, FILE *out);
 /* Text helpers of the renderers. */
 /* "all 27 of a box", "8 of the 20 of a box"; "" where no shape of it was equal. */
 tp_str tp_box_share_text(tp_arena *a, const tp_equiv *e);
-tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o);                  /* "159 equal at sizes up to …" */
-tp_str tp_witness_text(tp_arena *a, const tp_witness *w);                  /* "M = 129, i = 1" */
-tp_str tp_sizes_text(tp_arena *a, const tp_kernel *k, const int64_t *env); /* "M = 3, N = 200": of open sizes */
+tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o); /* "159 equal at sizes up to …" */
+tp_str tp_witness_text(tp_arena *a, const tp_witness *w); /* "M = 129, i = 1" */
 tp_str tp_case_text(tp_arena *a, const tp_case *c);
 
 #endif

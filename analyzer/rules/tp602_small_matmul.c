@@ -1,5 +1,13 @@
 #include "analyzer/flow/flow.h"
 
+enum { FULL = 60 }; /* percent of a side of the matrix unit that are worth no word */
+
+/* Of each side of whole tiles, rows in groups of 8, the part that is no padding. */
+static double share_of(int64_t n, int64_t tile)
+{
+    return (double)n / (double)((n + tile - 1) / tile * tile);
+}
+
 /* An operand dimension whose block is this extent and could be larger. */
 static bool could_grow(tp_analysis *a, tp_expr extent, tp_str *name, uint32_t *dim)
 {
@@ -29,21 +37,30 @@ static void check_dot(tp_analysis *a, const tp_inst *i, const tp_syntax *syntax)
         return;
     dims[0] = out->dims[out->rank - 2];
     dims[1] = out->dims[out->rank - 1];
+    double used = 1;
+    for (int k = 0; k < 3; k++)
+        used *= share_of(tp_at_largest(a, dims[k]), k ? side : 8);
     for (int k = 0; k < 3; k++) {
         tp_str name;
         uint32_t d;
         int64_t n = tp_at_largest(a, dims[k]);
-        if (n < 1 || n > side / 4 || !could_grow(a, dims[k], &name, &d))
+        bool tiny = n <= side / 4, padded = k && 100 * share_of(n, side) < FULL;
+        if (n < 1 || (!tiny && !padded) || !could_grow(a, dims[k], &name, &d))
             continue;
-        tp_finding *f = tp_advise(
-            a, a->k->name, tp_body_loc(a, i->node, syntax),
-            tp_message(a, "this dot is %lld x %lld x %lld; the matrix unit of %.*s is %lld x %lld",
-                       (long long)tp_at_largest(a, dims[0]), (long long)tp_at_largest(a, dims[1]),
-                       (long long)tp_at_largest(a, dims[2]), TP_FMT(a->k->target.name), (long long)side,
-                       (long long)side),
-            tp_message(a, "make dimension %u of the block of `%.*s` larger than %lld", d, TP_FMT(name), (long long)n));
-        f->note =
-            TP_S("rows x columns x contraction, at the largest sizes; the rest of the matrix unit multiplies padding");
+        tp_finding *f =
+            tp_advise(a, a->k->name, tp_body_loc(a, i->node, syntax),
+                      tp_message(a, "this dot is %lld x %lld x %lld; the matrix unit of %.*s is %lld x %lld",
+                                 (long long)tp_at_largest(a, dims[0]), (long long)tp_at_largest(a, dims[1]),
+                                 (long long)tp_at_largest(a, dims[2]), TP_FMT(a->k->target.name), (long long)side,
+                                 (long long)side),
+                      tiny ? tp_message(a, "make dimension %u of the block of `%.*s` larger than %lld", d, TP_FMT(name),
+                                        (long long)n)
+                           : tp_message(a, "make blocks larger, so that its %s are a multiple of %lld",
+                                        k == 1 ? "columns" : "contracted elements", (long long)side));
+        f->note = tp_message(a,
+                             "rows x columns x contraction, at the largest sizes; %.0f %% of the products on its whole "
+                             "tiles are padding",
+                             100 * (1 - used));
         return;
     }
 }
@@ -69,12 +86,13 @@ static void check(tp_analysis *a)
 const tp_rule tp_rule_tp602_small_matmul = {
     .code = "TP602",
     .slug = "small-matmul",
-    .title = "dots far smaller than the matrix unit, with blocks that could be larger",
+    .title = "dots that leave much of the matrix unit idle, with blocks that could be larger",
     .severity = TP_NOTE,
     .hardware = true,
     .per_dtype = false,
-    .why = "The matrix unit multiplies tiles of 128 x 128 (256 x 256 from v6e). A dot with a much smaller side leaves "
-           "most of it idle, and the step's fixed cost is paid more often.",
+    .why =
+        "The matrix unit multiplies tiles of 128 x 128 (256 x 256 from v6e). A dot with a much smaller side, or "
+        "with one a little larger than a tile, multiplies padding; and small ones pay a step's fixed cost more often.",
     .bad = "\"block_shape\": [8, 16] on a [4096, 4096] operand of dot",
     .good = "\"block_shape\": [128, 128], or larger",
     .jax = "Nothing is reported.",

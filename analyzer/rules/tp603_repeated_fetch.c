@@ -1,11 +1,19 @@
-#include "analyzer/claim/claim.h"
+#include "cost/advice.h"
+#include "cost/text.h"
 
 enum { WORTH = 10 }; /* percent of all bytes moved */
 
 typedef struct plan {
+    const int64_t *env;
     uint32_t order[TP_MAX_AXES]; /* axes, slowest first */
     double bytes, of[256];       /* moved: all, and by operand */
 } plan;
+
+static double value(tp_analysis *a, const plan *p, tp_expr e)
+{
+    int64_t v;
+    return tp_expr_eval(a->p, e, p->env, &v) == TP_EVAL_OK ? (double)v : -1;
+}
 
 /* Times that the window of o is copied: once for each step of the axes down to
  * the fastest one that it depends on. */
@@ -14,7 +22,7 @@ static double copies(tp_analysis *a, const tp_operand *o, const plan *p)
     double n = 1, all = 1;
     for (uint32_t at = 0; at < a->k->naxes; at++) {
         const tp_axis *x = &a->k->axes[p->order[at]];
-        all *= (double)tp_at_largest(a, x->steps);
+        all *= value(a, p, x->steps);
         for (uint32_t d = 0; d < o->rank && !o->whole; d++)
             if (tp_expr_mentions(a->p, o->dims[d].index, x->sym))
                 n = all;
@@ -29,7 +37,7 @@ static void add_up(tp_analysis *a, plan *p)
         const tp_operand *o = &a->k->operands[i];
         double bytes = tp_storage_bits(o->dtype) / 8.0;
         for (uint32_t d = 0; d < o->rank; d++)
-            bytes *= (double)tp_at_largest(a, o->dims[d].block);
+            bytes *= value(a, p, o->dims[d].block);
         p->of[i] = bytes * copies(a, o, p);
         p->bytes += p->of[i];
     }
@@ -77,12 +85,12 @@ static uint32_t free_axes(tp_analysis *a)
 
 static void check(tp_analysis *a)
 {
-    plan now = {.bytes = 0}, best;
-    uint32_t n = free_axes(a), gain = 0;
+    plan now = {.env = tp_advice_sizes(a)}, best;
+    uint32_t n = now.env ? free_axes(a) : 0, gain = 0;
     bool known = n >= 2 && n <= 6 && a->k->ninputs + a->k->noutputs <= 256;
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         now.order[x] = x;
-        known = known && tp_at_largest(a, a->k->axes[x].steps) > 0;
+        known = known && value(a, &now, a->k->axes[x].steps) > 0;
     }
     if (!known)
         return;
@@ -104,8 +112,9 @@ static void check(tp_analysis *a)
                   tp_message(a, "blocks of `%.*s` are fetched %.*f times as often as another order of the axes needs",
                              TP_FMT(o->name), given.of[gain] / best.of[gain] < 10, given.of[gain] / best.of[gain]),
                   tp_message(a, "order the grid as [%.*s]", TP_FMT(tp_buf_view(&b))));
-    f->note = tp_message(a, "that order copies %.0f %% fewer bytes in all, at the largest sizes",
-                         100 * (1 - best.bytes / given.bytes));
+    tp_str sizes = tp_sizes_text(a->arena, a->k, now.env);
+    f->note = tp_message(a, "that order copies %.0f %% fewer bytes in all%s%.*s", 100 * (1 - best.bytes / given.bytes),
+                         sizes.n ? ", at " : "", TP_FMT(sizes));
 }
 
 const tp_rule tp_rule_tp603_repeated_fetch = {
