@@ -31,7 +31,8 @@ FLAGS_coverage := -O0 -g --coverage
 CFLAGS_ALL = -std=c11 $(WARNINGS) $(FLAGS_$(MODE)) -ffp-contract=off -pthread -fPIC -fvisibility=hidden -I. -I$(GEN) -MMD -MP $(CFLAGS)
 LDFLAGS_ALL = -pthread $(if $(filter asan,$(MODE)),-fsanitize=address$(comma)undefined) $(if $(filter tsan,$(MODE)),-fsanitize=thread) $(if $(filter coverage,$(MODE)),--coverage) $(LDFLAGS)
 # vector exp, log, tanh by SLEEF where it is installed; `make SLEEF=` builds without, with the C library's
-SLEEF = $(shell printf '\043include <sleef.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo -lsleef)
+# (asked once: the first use replaces the question by its answer)
+SLEEF = $(eval SLEEF := $(shell printf '\043include <sleef.h>\n' | $(CC) -x c -fsyntax-only - 2>/dev/null && echo -lsleef))$(SLEEF)
 LDLIBS_ALL = -lz3 -ljson-c -lmd -lgmp -lcrypto $(SLEEF) -lm
 comma := ,
 
