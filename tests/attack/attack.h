@@ -77,7 +77,6 @@ static inline judged judge_text(const char *text, unsigned how)
     tp_check_settings s;
     tp_job j = {.arena = tp_arena_new(0)};
     tp_check_defaults(&s, true);
-    s.analysis.prover.no_solver = true;
     s.analysis.replay = NULL;
     s.equiv.max_memory = (size_t)1 << 30;
     s.equiv.max_steps = 200000;
