@@ -58,12 +58,10 @@ static places places_along(tp_demand *d, const shape *s, const uint32_t *dims, u
     for (uint32_t i = 0; i < n; i++)
         total *= s->dims[dims[i]];
     demand_charge(d, total);
-    int64_t *r = TP_NEWN(d->arena, int64_t, total + 1);
-    for (int64_t i = 0; i < total; i++) {
-        int64_t rest = i;
-        for (uint32_t x = n; x-- > 0; rest /= s->dims[dims[x]])
-            r[i] += rest % s->dims[dims[x]] * stride[dims[x]];
-    }
+    int64_t *r = TP_NEWN(d->arena, int64_t, total + 1), there = 1;
+    for (uint32_t x = total > 0 ? n : 0; x-- > 0; there *= s->dims[dims[x]]) /* copies of those along the later ones */
+        for (int64_t i = there; i < there * s->dims[dims[x]]; i++)
+            r[i] = r[i - there] + stride[dims[x]];
     *count = total;
     return (places){r, even_step(r, total)};
 }

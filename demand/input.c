@@ -46,11 +46,19 @@ static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t se
     return sign * small;
 }
 
-double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+/* v as the type holds it. */
+static double held(tp_dtype t, double v)
 {
     uint64_t cell = 0;
-    tp_put_f64(x->dtype, &cell, 0, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
-    return tp_get_f64(x->dtype, &cell, 0);
+    if (t == TP_F32)
+        return (double)(float)v;
+    tp_put_f64(t, &cell, 0, v);
+    return tp_get_f64(t, &cell, 0);
+}
+
+double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
+{
+    return held(x->dtype, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
 }
 
 /* Where the way of a number ends that begins at `from`. */
@@ -76,14 +84,12 @@ static double end_of(const tp_demand_array *x, tp_demand_end end, double from, u
 
 double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t index)
 {
-    uint64_t cell = 0;
     double from = tp_demand_input(x, o->family, o->seed, input, index);
     if (o->way == 0)
         return from;
     double to = end_of(x, o->end, from, tp_mix(tp_mix(tp_mix(o->seed ^ 0x656e64) ^ input) ^ index)),
            v = o->way == 1 ? to : from + o->way * (to - from);
-    tp_put_f64(x->dtype, &cell, 0, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5));
-    return tp_get_f64(x->dtype, &cell, 0);
+    return held(x->dtype, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5));
 }
 
 typedef struct call {

@@ -2,6 +2,7 @@
 #ifndef TP_DEMAND_INTERNAL_H
 #define TP_DEMAND_INTERNAL_H
 
+#include "base/assert.h"
 #include "demand/demand.h"
 
 /* Why an element has no value. */
@@ -77,10 +78,20 @@ typedef struct plan {
 } plan;
 
 typedef struct memo {
-    uint32_t id; /* 0: free */
+    uint32_t id;
     int64_t lane;
     scalar value;
 } memo;
+
+/* Elements that were computed lie side by side, in parts that stay where they are; a table of their numbers finds
+ * them: what grows is small, and what is large is not copied. */
+enum { MEMO_PART = 1 << 12 };
+typedef struct memos {
+    memo **part; /* each MEMO_PART of them */
+    size_t n, parts_cap;
+    uint32_t *number; /* open addressing, by id and lane: 1 + where it lies; 0: free */
+    size_t cap;       /* a power of two */
+} memos;
 
 /* Room for elements side by side, as a domain wants them. */
 typedef struct buffer buffer;
@@ -134,8 +145,7 @@ struct tp_demand {
     const event **constants;           /* by value: weak integers */
     moment **moments;                  /* open addressing */
     size_t nmoments, moments_cap;      /* a power of two */
-    memo *memos;
-    size_t nmemos, memos_cap;
+    memos memos;
     buffer *rooms[48]; /* free ones, by the logarithm of their size */
     vectors young, old;
     vector *free_vectors;
@@ -212,8 +222,25 @@ void demand_settle(tp_demand *d, vector *x, tp_dtype t); /* after lanes were set
 void demand_release(tp_demand *d, vector *x);            /* NULL: nothing */
 /* Planes for all lanes, whether they need them or not. */
 void demand_mean_all(tp_demand *d, vector *x, tp_dtype t);
-scalar demand_vector_lane(const vector *x, int64_t lane);
-void demand_set_lane(vector *x, int64_t lane, const scalar *s);
+/* One lane of it: every lane of every operation comes by here. */
+static inline scalar demand_vector_lane(const vector *x, int64_t lane)
+{
+    tp_assert(lane >= 0 && lane < x->lanes.n);
+    scalar s = {.v = x->room->v[lane], .has_planes = x->room->has_planes[lane]};
+    for (int p = 0; p < TP_MAX_PLANES && s.has_planes; p++)
+        s.plane[p] = x->room->plane[p][lane];
+    return s;
+}
+
+static inline void demand_set_lane(vector *x, int64_t lane, const scalar *s)
+{
+    tp_assert(lane >= 0 && lane < x->lanes.n);
+    x->room->v[lane] = s->v;
+    x->room->has_planes[lane] = s->has_planes;
+    for (int p = 0; p < TP_MAX_PLANES && s->has_planes; p++)
+        x->room->plane[p][lane] = s->plane[p];
+}
+
 /* What domains see of it. */
 tp_lanes demand_vector_lanes(const vector *x, tp_dtype t);
 /* Nobody looks at any: what was given up did not let go. */

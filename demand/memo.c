@@ -8,37 +8,64 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 29);
 }
 
-static memo *slot(memo *at, size_t cap, uint32_t id, int64_t lane)
+static memo *memo_at(const memos *m, size_t number)
 {
-    size_t i = (size_t)mix((uint64_t)lane * 0xbf58476d1ce4e5b9u + id) & (cap - 1);
-    while (at[i].id && (at[i].id != id || at[i].lane != lane))
-        i = (i + 1) & (cap - 1);
-    return &at[i];
+    return &m->part[number / MEMO_PART][number % MEMO_PART];
+}
+
+static uint32_t *slot(const memos *m, uint32_t id, int64_t lane)
+{
+    size_t i = (size_t)mix((uint64_t)lane * 0xbf58476d1ce4e5b9u + id) & (m->cap - 1);
+    for (; m->number[i]; i = (i + 1) & (m->cap - 1)) {
+        const memo *x = memo_at(m, m->number[i] - 1);
+        if (x->id == id && x->lane == lane)
+            break;
+    }
+    return &m->number[i];
 }
 
 scalar *demand_remembered(tp_demand *d, uint32_t id, int64_t lane)
 {
-    if (!d->memos_cap)
-        return NULL;
-    memo *m = slot(d->memos, d->memos_cap, id, lane);
-    return m->id ? &m->value : NULL;
+    uint32_t *number = d->memos.cap ? slot(&d->memos, id, lane) : NULL;
+    return number && *number ? &memo_at(&d->memos, *number - 1)->value : NULL;
+}
+
+static void grow_table(tp_demand *d)
+{
+    memos *m = &d->memos;
+    m->cap = m->cap ? 2 * m->cap : 1024;
+    m->number = TP_NEWN(d->arena, uint32_t, m->cap);
+    for (size_t i = 0; i < m->n; i++)
+        *slot(m, memo_at(m, i)->id, memo_at(m, i)->lane) = (uint32_t)i + 1;
+}
+
+static void add_part(tp_demand *d)
+{
+    memos *m = &d->memos;
+    size_t parts = m->n / MEMO_PART;
+    if (parts == m->parts_cap) {
+        memo **at = TP_NEWN(d->arena, memo *, parts ? 2 * parts : 8);
+        if (parts)
+            memcpy(at, m->part, parts * sizeof *at);
+        m->part = at;
+        m->parts_cap = parts ? 2 * parts : 8;
+    }
+    m->part[parts] = tp_alloc_unset(d->arena, MEMO_PART * sizeof **m->part);
 }
 
 void demand_remember(tp_demand *d, uint32_t id, int64_t lane, scalar s)
 {
-    tp_assert(id && lane >= 0); /* 0 is "free" */
-    if (2 * (d->nmemos + 1) > d->memos_cap) {
-        size_t cap = d->memos_cap ? 2 * d->memos_cap : 1024;
-        memo *at = TP_NEWN(d->arena, memo, cap);
-        for (size_t i = 0; i < d->memos_cap; i++)
-            if (d->memos[i].id)
-                *slot(at, cap, d->memos[i].id, d->memos[i].lane) = d->memos[i];
-        d->memos = at;
-        d->memos_cap = cap;
+    memos *m = &d->memos;
+    tp_assert(lane >= 0 && m->n < UINT32_MAX);
+    if (2 * (m->n + 1) > m->cap)
+        grow_table(d);
+    uint32_t *number = slot(m, id, lane);
+    if (!*number) {
+        if (m->n % MEMO_PART == 0)
+            add_part(d);
+        *number = (uint32_t)++m->n;
     }
-    memo *m = slot(d->memos, d->memos_cap, id, lane);
-    d->nmemos += !m->id;
-    *m = (memo){id, lane, s};
+    *memo_at(m, *number - 1) = (memo){id, lane, s};
 }
 
 static moment **place_of(moment **at, size_t cap, int64_t number)

@@ -182,17 +182,17 @@ static uint64_t word_of(const scalar *s)
 }
 
 /* Sums and products of residues, without the way through the domain. */
-static bool simple_residue(tp_prim p, tp_dtype t, const scalar *a, const scalar *b, scalar *out)
+static bool is_simple(tp_prim p, tp_dtype t)
 {
-    if (!tp_is_float(t) || (p != TP_P_ADD && p != TP_P_SUB && p != TP_P_MUL))
-        return false;
-    uint64_t x = word_of(a), y = word_of(b);
-    out->has_planes = true;
-    out->plane[0] = x == TP_FIELD_UNKNOWN || y == TP_FIELD_UNKNOWN ? TP_FIELD_UNKNOWN
-                    : p == TP_P_MUL                                ? tp_residue_multiply(x, y)
-                    : p == TP_P_ADD                                ? tp_residue_add(x, y)
-                                                                   : tp_residue_add(x, tp_residue_negative(y));
-    return true;
+    return tp_is_float(t) && (p == TP_P_ADD || p == TP_P_SUB || p == TP_P_MUL);
+}
+
+static uint64_t simple_residue(tp_prim p, uint64_t x, uint64_t y)
+{
+    return x == TP_FIELD_UNKNOWN || y == TP_FIELD_UNKNOWN ? TP_FIELD_UNKNOWN
+           : p == TP_P_MUL                                ? tp_residue_multiply(x, y)
+           : p == TP_P_ADD                                ? tp_residue_add(x, y)
+                                                          : tp_residue_add(x, tp_residue_negative(y));
 }
 
 static bool decides_a_tie(const tp_demand *d, const tp_inst *i, scalar *args)
@@ -240,8 +240,13 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
         in[a] = args[a];
     }
     s = number_of(d, i, t, out, in);
-    if (s.undefined || (d->field && i->nargs == 2 && simple_residue(i->prim, t, &in[0], &in[1], &s)))
+    if (s.undefined)
         return s;
+    if (d->field && is_simple(i->prim, t)) {
+        s.has_planes = true;
+        s.plane[0] = simple_residue(i->prim, word_of(&in[0]), word_of(&in[1]));
+        return s;
+    }
     if (d->field && i->nargs && tp_is_float(t))
         d->tied |= decides_a_tie(d, i, in);
     if (d->field && i->prim != TP_P_LITERAL && !tp_is_float(out) && i->prim != TP_P_BITCAST)
@@ -279,25 +284,76 @@ static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args
     memset(out->room->has_planes, has_planes, (size_t)out->lanes.n * sizeof *out->room->has_planes);
 }
 
+/* The numbers alone of all lanes; false with the first that is undefined. */
+static bool number_lanes(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype to, const vector *const *args,
+                         vector *out, scalar *bad)
+{
+    size_t n = (size_t)out->lanes.n;
+    for (size_t lane = 0; lane < n; lane++) {
+        scalar in[3];
+        for (uint32_t a = 0; a < i->nargs && a < 3; a++)
+            in[a].v = args[a]->room->v[lane];
+        scalar s = number_of(d, i, t, to, in);
+        if (s.undefined) {
+            *bad = s;
+            return false;
+        }
+        out->room->v[lane] = s.v;
+    }
+    memset(out->room->has_planes, 0, n * sizeof *out->room->has_planes);
+    return true;
+}
+
+/* Some number of which decides a tie. */
+static bool some_lane_ties(const tp_demand *d, const tp_inst *i, const vector *const *args, int64_t n)
+{
+    tp_lanes a = demand_vector_lanes(args[0], demand_dtype(d, i->args[0])), b;
+    bool tied = false;
+    if (i->nargs > 1)
+        b = demand_vector_lanes(args[1], demand_dtype(d, i->args[1]));
+    for (int64_t lane = 0; lane < n && !tied; lane++)
+        tied = tp_decides_a_tie(i->prim, &a, i->nargs > 1 ? &b : NULL, (size_t)lane);
+    return tied;
+}
+
+static uint64_t word_at(const vector *x, size_t lane)
+{
+    return x->room->has_planes[lane] ? x->room->plane[0][lane] : tp_residue_of(x->room->v[lane]);
+}
+
+static void add_simple_residues(tp_prim p, const vector *x, const vector *y, vector *out)
+{
+    size_t n = (size_t)out->lanes.n;
+    for (size_t lane = 0; lane < n; lane++)
+        out->room->plane[0][lane] = simple_residue(p, word_at(x, lane), word_at(y, lane));
+    memset(out->room->has_planes, 1, n * sizeof *out->room->has_planes);
+}
+
 bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad)
 {
     tp_dtype t = i->nargs ? demand_dtype(d, i->args[0]) : TP_F64, to = demand_dtype(d, i->out);
-    bool simple = d->field && tp_is_float(t) && (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL),
-         together = !simple && alike(args, i->nargs), decided = d->field && !tp_is_float(to) && i->prim != TP_P_BITCAST;
+    bool simple = d->field && is_simple(i->prim, t), decided = d->field && !tp_is_float(to) && i->prim != TP_P_BITCAST;
+    if (simple || alike(args, i->nargs)) {
+        if (!number_lanes(d, i, t, to, args, out, bad))
+            return false;
+        if (!simple && d->field && i->nargs && tp_is_float(t))
+            d->tied |= some_lane_ties(d, i, args, out->lanes.n);
+        if (simple)
+            add_simple_residues(i->prim, args[0], args[1], out);
+        else if (!decided)
+            mean_lanes(d, i, args, out);
+        return true;
+    }
     for (int64_t lane = 0; lane < out->lanes.n; lane++) {
-        scalar in[3], s;
+        scalar in[3];
         for (uint32_t a = 0; a < i->nargs && a < 3; a++)
             in[a] = demand_vector_lane(args[a], lane);
-        s = together ? number_of(d, i, t, to, in) : demand_compute(d, i, in);
-        if (together && d->field && i->nargs && tp_is_float(t))
-            d->tied |= decides_a_tie(d, i, in);
+        scalar s = demand_compute(d, i, in);
         if (s.undefined) {
             *bad = s;
             return false;
         }
         demand_set_lane(out, lane, &s);
     }
-    if (together && !decided)
-        mean_lanes(d, i, args, out);
     return true;
 }

@@ -128,24 +128,6 @@ void demand_keep_vector(tp_demand *d, vector *x)
 
 /* ---- lanes of one ---- */
 
-scalar demand_vector_lane(const vector *x, int64_t lane)
-{
-    tp_assert(lane >= 0 && lane < x->lanes.n);
-    scalar s = {.v = x->room->v[lane], .has_planes = x->room->has_planes[lane]};
-    for (int p = 0; p < TP_MAX_PLANES && s.has_planes; p++)
-        s.plane[p] = x->room->plane[p][lane];
-    return s;
-}
-
-void demand_set_lane(vector *x, int64_t lane, const scalar *s)
-{
-    tp_assert(lane >= 0 && lane < x->lanes.n);
-    x->room->v[lane] = s->v;
-    x->room->has_planes[lane] = s->has_planes;
-    for (int p = 0; p < TP_MAX_PLANES && s->has_planes; p++)
-        x->room->plane[p][lane] = s->plane[p];
-}
-
 tp_lanes demand_vector_lanes(const vector *x, tp_dtype t)
 {
     tp_lanes r = {.dtype = t, .stored = TP_F64, .n = (size_t)x->lanes.n, .data = x->room->v};
