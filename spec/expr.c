@@ -273,48 +273,72 @@ bool tp_expr_reads(const tp_exprs *p, tp_expr e)
 
 /* ---- evaluation ---- */
 
-static tp_eval_error eval_shift(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
+/* In two registers: a result by pointer would lie in memory, and cost each call a check of its stack; so do arrays and
+ * results of others, which is why these are calls. */
+typedef struct value {
+    int64_t v;
+    tp_eval_error error;
+} value;
+
+static inline value valued(bool ok, int64_t v)
 {
-    if (y < 0)
-        return TP_EVAL_DOMAIN;
-    if (op == TP_E_SHR)
-        return *out = y > 62 ? (x < 0 ? -1 : 0) : x >> y, TP_EVAL_OK;
-    if (x == 0)
-        return *out = 0, TP_EVAL_OK;
-    /* in two halves: 1 << 63 has no value, -1 << 63 has one */
-    bool ok = y <= 63 && tp_mul(x, (int64_t)1 << y / 2, out) && tp_mul(*out, (int64_t)1 << (y - y / 2), out);
-    return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+    return (value){v, ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW};
 }
 
-static inline tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_t *out)
+__attribute__((noinline)) static value eval_shift(tp_expr_op op, int64_t x, int64_t y)
 {
+    int64_t r = 0;
+    if (y < 0)
+        return (value){.error = TP_EVAL_DOMAIN};
+    if (op == TP_E_SHR)
+        return valued(true, y > 62 ? (x < 0 ? -1 : 0) : x >> y);
+    if (x == 0)
+        return valued(true, 0);
+    /* in two halves: 1 << 63 has no value, -1 << 63 has one */
+    bool ok = y <= 63 && tp_mul(x, (int64_t)1 << y / 2, &r) && tp_mul(r, (int64_t)1 << (y - y / 2), &r);
+    return valued(ok, r);
+}
+
+__attribute__((noinline)) static value eval_division(tp_expr_op op, int64_t x, int64_t y)
+{
+    int64_t r = 0;
+    bool ok;
+    if (y == 0)
+        return (value){.error = TP_EVAL_DIV_ZERO};
+    if (op == TP_E_FLOORDIV)
+        ok = tp_floordiv(x, y, &r);
+    else if (op == TP_E_MOD)
+        ok = tp_floormod(x, y, &r);
+    else
+        ok = tp_ceildiv(x, y, &r) && (op == TP_E_CDIV || tp_mul(r, y, &r));
+    return valued(ok, r);
+}
+
+static inline value eval_op2(tp_expr_op op, int64_t x, int64_t y)
+{
+    int64_t r = 0;
     bool ok = true;
-    if ((op == TP_E_FLOORDIV || op == TP_E_MOD || op == TP_E_CDIV || op == TP_E_ALIGN_UP) && y == 0)
-        return TP_EVAL_DIV_ZERO;
     switch (op) {
-    case TP_E_ADD: ok = tp_add(x, y, out); break;
-    case TP_E_SUB: ok = tp_sub(x, y, out); break;
-    case TP_E_MUL: ok = tp_mul(x, y, out); break;
-    case TP_E_FLOORDIV: ok = tp_floordiv(x, y, out); break;
-    case TP_E_MOD: ok = tp_floormod(x, y, out); break;
-    case TP_E_CDIV: ok = tp_ceildiv(x, y, out); break;
-    case TP_E_ALIGN_UP: ok = tp_ceildiv(x, y, out) && tp_mul(*out, y, out); break;
-    case TP_E_MIN: *out = x < y ? x : y; break;
-    case TP_E_MAX: *out = x > y ? x : y; break;
-    case TP_E_BITAND: *out = x & y; break;
-    case TP_E_BITOR: *out = x | y; break;
-    case TP_E_BITXOR: *out = x ^ y; break;
+    case TP_E_ADD: ok = tp_add(x, y, &r); break;
+    case TP_E_SUB: ok = tp_sub(x, y, &r); break;
+    case TP_E_MUL: ok = tp_mul(x, y, &r); break;
+    case TP_E_DIVISIONS: return eval_division(op, x, y);
+    case TP_E_MIN: r = x < y ? x : y; break;
+    case TP_E_MAX: r = x > y ? x : y; break;
+    case TP_E_BITAND: r = x & y; break;
+    case TP_E_BITOR: r = x | y; break;
+    case TP_E_BITXOR: r = x ^ y; break;
     case TP_E_SHL:
-    case TP_E_SHR: return eval_shift(op, x, y, out);
-    case TP_E_EQ: *out = x == y; break;
-    case TP_E_NE: *out = x != y; break;
-    case TP_E_LT: *out = x < y; break;
-    case TP_E_LE: *out = x <= y; break;
-    case TP_E_GT: *out = x > y; break;
-    case TP_E_GE: *out = x >= y; break;
-    case TP_E_AND: *out = x && y; break;
-    case TP_E_OR: *out = x || y; break;
-    case TP_E_IMPLIES: *out = !x || y; break;
+    case TP_E_SHR: return eval_shift(op, x, y);
+    case TP_E_EQ: r = x == y; break;
+    case TP_E_NE: r = x != y; break;
+    case TP_E_LT: r = x < y; break;
+    case TP_E_LE: r = x <= y; break;
+    case TP_E_GT: r = x > y; break;
+    case TP_E_GE: r = x >= y; break;
+    case TP_E_AND: r = x && y; break;
+    case TP_E_OR: r = x || y; break;
+    case TP_E_IMPLIES: r = !x || y; break;
     case TP_E_CONST:
     case TP_E_SYM:
     case TP_E_NEG:
@@ -324,79 +348,83 @@ static inline tp_eval_error eval_op2(tp_expr_op op, int64_t x, int64_t y, int64_
     case TP_E_TOO_LARGE:
     case TP_E_ITE: ok = false; break;
     }
-    return ok ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
+    return valued(ok, r);
 }
 
-static tp_eval_error eval_read(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out)
+static value eval_op1(tp_expr_op op, int64_t x)
 {
-    const tp_table_data *t = tp_bound_table(env, (uint32_t)n->value);
-    const tp_expr index[] = {n->a, n->b, n->c};
-    int64_t at = 0, i;
-    if (!t)
-        return TP_EVAL_TABLE;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        tp_eval_error err = tp_expr_eval(p, index[d], env, &i);
-        if (err != TP_EVAL_OK)
-            return err;
-        if (i < 0 || i >= t->dims[d] || (d == 0 && i >= t->readable))
-            return TP_EVAL_TABLE;
-        at = at * t->dims[d] + i;
-    }
-    return *out = t->at[at], TP_EVAL_OK;
-}
-
-static tp_eval_error eval_op1(tp_expr_op op, int64_t x, int64_t *out)
-{
+    int64_t r = 1; /* next power of two, 1 for x <= 1 */
     if (op == TP_E_NOT)
-        return *out = !x, TP_EVAL_OK;
-    if (op == TP_E_NEG)
-        return tp_sub(0, x, out) ? TP_EVAL_OK : TP_EVAL_OVERFLOW;
-    int64_t p = 1; /* next power of two, 1 for x <= 1 */
-    while (p < x)
-        if (!tp_mul(p, 2, &p))
-            return TP_EVAL_OVERFLOW;
-    return *out = p, TP_EVAL_OK;
+        return valued(true, !x);
+    if (op == TP_E_NEG) {
+        bool ok = tp_sub(0, x, &r);
+        return valued(ok, r);
+    }
+    while (r < x)
+        if (!tp_mul(r, 2, &r))
+            return valued(false, 0);
+    return valued(true, r);
 }
 
-static tp_eval_error eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out);
+static value eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env);
 
 /* Half of all nodes are leaves: those cost no call. */
-static inline tp_eval_error eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
+static inline value eval(const tp_exprs *p, tp_expr e, const int64_t *env)
 {
     const tp_expr_node *n = &p->nodes.at[e.id].n;
     if (n->op == TP_E_CONST)
-        return *out = n->value, TP_EVAL_OK;
+        return valued(true, n->value);
     if (n->op == TP_E_SYM)
-        return *out = env[n->value], TP_EVAL_OK;
-    return eval_node(p, n, env, out);
+        return valued(true, env[n->value]);
+    return eval_node(p, n, env);
 }
 
 tp_eval_error tp_expr_eval(const tp_exprs *p, tp_expr e, const int64_t *env, int64_t *out)
 {
     count(p, 1);
-    return eval(p, e, env, out);
+    value r = eval(p, e, env);
+    if (r.error == TP_EVAL_OK)
+        *out = r.v;
+    return r.error;
 }
 
-static tp_eval_error eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env, int64_t *out)
+__attribute__((noinline)) static value eval_read(const tp_exprs *p, const tp_expr_node *n, const int64_t *env)
 {
-    int64_t x = 0, y = 0;
-    tp_eval_error err;
+    const tp_table_data *t = tp_bound_table(env, (uint32_t)n->value);
+    const tp_expr index[] = {n->a, n->b, n->c};
+    int64_t at = 0;
+    if (!t)
+        return (value){.error = TP_EVAL_TABLE};
+    for (uint32_t d = 0; d < t->rank; d++) {
+        count(p, 1);
+        value i = eval(p, index[d], env);
+        if (i.error != TP_EVAL_OK)
+            return i;
+        if (i.v < 0 || i.v >= t->dims[d] || (d == 0 && i.v >= t->readable))
+            return (value){.error = TP_EVAL_TABLE};
+        at = at * t->dims[d] + i.v;
+    }
+    return valued(true, t->at[at]);
+}
+
+static value eval_node(const tp_exprs *p, const tp_expr_node *n, const int64_t *env)
+{
     count(p, 1);
     if (n->op == TP_E_READ)
-        return eval_read(p, n, env, out);
+        return eval_read(p, n, env);
     if (n->op == TP_E_TOO_LARGE)
-        return TP_EVAL_TOO_LARGE;
-    if ((err = eval(p, n->a, env, &x)) != TP_EVAL_OK)
-        return err;
+        return (value){.error = TP_EVAL_TOO_LARGE};
+    value x = eval(p, n->a, env);
+    if (x.error != TP_EVAL_OK)
+        return x;
     if (n->op == TP_E_ITE)
-        return eval(p, x ? n->b : n->c, env, out);
-    if ((n->op == TP_E_AND && !x) || (n->op == TP_E_OR && x) || (n->op == TP_E_IMPLIES && !x))
-        return *out = n->op != TP_E_AND, TP_EVAL_OK;
+        return eval(p, x.v ? n->b : n->c, env);
+    if ((n->op == TP_E_AND && !x.v) || (n->op == TP_E_OR && x.v) || (n->op == TP_E_IMPLIES && !x.v))
+        return valued(true, n->op != TP_E_AND);
     if (n->op == TP_E_NEG || n->op == TP_E_NOT || n->op == TP_E_POW2)
-        return eval_op1(n->op, x, out);
-    if ((err = eval(p, n->b, env, &y)) != TP_EVAL_OK)
-        return err;
-    return eval_op2(n->op, x, y, out);
+        return eval_op1(n->op, x.v);
+    value y = eval(p, n->b, env);
+    return y.error != TP_EVAL_OK ? y : eval_op2(n->op, x.v, y.v);
 }
 
 const char *tp_eval_error_text(tp_eval_error e)
@@ -418,18 +446,22 @@ tp_expr tp_op1(tp_exprs *p, tp_expr_op op, tp_expr a)
 {
     int64_t v;
     tp_assert(a.id && (op == TP_E_NEG || op == TP_E_NOT || op == TP_E_POW2));
-    if (tp_expr_is_const(p, a, &v) && eval_op1(op, v, &v) == TP_EVAL_OK)
-        return tp_const(p, v);
+    if (tp_expr_is_const(p, a, &v)) {
+        value r = eval_op1(op, v);
+        if (r.error == TP_EVAL_OK)
+            return tp_const(p, r.v);
+    }
     return intern(p, (tp_expr_node){.op = op, .a = a});
 }
 
 tp_expr tp_op2(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
 {
-    int64_t x, y, r;
+    int64_t x, y;
     tp_assert(a.id && b.id && op >= TP_E_ADD);
     bool cx = tp_expr_is_const(p, a, &x), cy = tp_expr_is_const(p, b, &y);
-    if (cx && cy && eval_op2(op, x, y, &r) == TP_EVAL_OK)
-        return tp_const(p, r);
+    value r = cx && cy ? eval_op2(op, x, y) : valued(false, 0);
+    if (r.error == TP_EVAL_OK)
+        return tp_const(p, r.v);
     if (cy && ((y == 0 && (op == TP_E_ADD || op == TP_E_SUB)) ||
                (y == 1 && (op == TP_E_MUL || op == TP_E_FLOORDIV || op == TP_E_CDIV))))
         return a;
