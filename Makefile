@@ -48,7 +48,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 # the longest first: two run at a time, and none should be left to run alone
-LONGEST := cli defects workflow cases docs fixes results verdicts demand summary sweep faults prover instances metamorphic attention
+LONGEST := defects cli cases fixes formats hostile summary docs demand results bodies workflow faults engine flight sweep prover attention mistakes verdicts instances metamorphic
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
