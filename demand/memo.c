@@ -56,7 +56,7 @@ static void add_part(tp_demand *d)
 void demand_remember(tp_demand *d, uint32_t id, int64_t lane, scalar s)
 {
     memos *m = &d->memos;
-    tp_assert(lane >= 0 && m->n < UINT32_MAX);
+    tp_assert(id && lane >= 0 && m->n < UINT32_MAX); /* 0 is nobody */
     if (2 * (m->n + 1) > m->cap)
         grow_table(d);
     uint32_t *number = slot(m, id, lane);
