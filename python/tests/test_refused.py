@@ -169,3 +169,16 @@ def test_packed_elements():
     words = np.asarray(bits(X) << 16 | bits(X) >> 3)
     want = X.astype(jnp.bfloat16).astype(jnp.float32) + (words >> 16 & 255).astype(np.uint8).view(np.int8)
     tileproof.assert_equivalent(lambda x: kernels.whole(unpack, x, out=((16, 128), jnp.float32)), lambda x: want, jnp.asarray(words), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("given", [pl.BlockSpec(memory_space=pl.ANY), BLOCK], ids=["any", "block"])
+def test_an_alias_of_an_array_with_blocks_names_the_remedy(given):
+    def kernel(x_ref, cache_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    fn = pl.pallas_call(kernel, grid=(1,), in_specs=[BLOCK, given], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(X.shape, X.dtype), input_output_aliases={1: 0})
+    if given is BLOCK:
+        assert tileproof.check(fn, X, X, target="none").ok
+    else:
+        with pytest.raises(tileproof.Unsupported, match="an alias of `cache`, which stays where it is, with the blocks of `o` .*give `cache` the BlockSpec of `o`"):
+            tileproof.check(fn, X, X, target="none")

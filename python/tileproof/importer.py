@@ -361,6 +361,11 @@ class _Import:
         entry = out["outputs"][target]
         if "alias" in entry or any(o.get("alias") == given["name"] for o in out["outputs"]):
             raise Unsupported(f"two aliases of `{given['name']}` or of `{entry['name']}`", self.place)
+        far = [e.get("memory_space", "vmem") in ("any", "hbm") for e in (given, entry)]
+        if far[0] != far[1]:
+            stays, moves = (given, entry) if far[0] else (entry, given)
+            raise Unsupported(f"an alias of `{stays['name']}`, which stays where it is, with the blocks of `{moves['name']}` is not supported", self.place,
+                              f"give `{stays['name']}` the BlockSpec of `{moves['name']}`")
         entry["alias"] = given["name"]
 
     def table(self, ref: Ref) -> dict[str, Any]:
