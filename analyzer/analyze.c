@@ -113,7 +113,7 @@ static void check_rule(void *arg)
     tp_analysis_result before = *a->out;
     a->flow_used = false;
     a->rule->check(a);
-    if (!a->flow_used || is_settled(&a->out->findings, from) || !tp_flow_unroll(a))
+    if (a->rule->as_written || !a->flow_used || is_settled(&a->out->findings, from) || !tp_flow_unroll(a))
         return;
     tp_analysis_result once = *a->out;
     *a->out = before;

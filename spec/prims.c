@@ -90,7 +90,6 @@ const tp_lowering *tp_prim_lowering(tp_prim p)
 {
     static const tp_lowering TABLE[TP_PRIMS] = {
 #define LOWERED(id, becomes, missing, ...) [TP_P_##id] = {becomes, missing, {__VA_ARGS__}},
-#define LOST(...)
 #include "spec/mosaic.def"
     };
     return &TABLE[p];
@@ -99,12 +98,20 @@ const tp_lowering *tp_prim_lowering(tp_prim p)
 bool tp_prim_compiles(tp_prim p, tp_dtype d, int generation)
 {
     int since = tp_prim_lowering(p)->since[d];
-#define LOWERED(...)
 #define LOST(id, dtype, until)                                                                                         \
     if (p == TP_P_##id && d == (dtype) && generation >= (until))                                                       \
         return false;
 #include "spec/mosaic.def"
     return since && generation >= since;
+}
+
+bool tp_cast_compiles(tp_dtype from, tp_dtype to, int generation)
+{
+#define CASTS(a, b, since, until)                                                                                      \
+    if (from == (a) && to == (b))                                                                                      \
+        return generation >= (since) && (!(until) || generation < (until));
+#include "spec/mosaic.def"
+    return from == to;
 }
 
 bool tp_prim_compares(tp_prim p)

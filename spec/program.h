@@ -86,6 +86,8 @@ typedef struct tp_lowering {
 const tp_lowering *tp_prim_lowering(tp_prim p);
 /* Do chips of this generation take it of dtype d? */
 bool tp_prim_compiles(tp_prim p, tp_dtype d, int generation);
+/* The same of a conversion. */
+bool tp_cast_compiles(tp_dtype from, tp_dtype to, int generation);
 /* A named function of the language, or TP_PRIMS. */
 tp_prim tp_prim_find(tp_str name);
 /* Functions of references alone. */

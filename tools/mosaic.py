@@ -3,6 +3,7 @@
 
     mosaic.py --libtpu FILE --write   write spec/mosaic.def (with the Python of build/venv)
     mosaic.py                         exit 1 where the table and this JAX differ
+    --part NAME                       primitives or casts alone
 
 Each primitive is written as its row says, traced, and its kernel lowered for TPUs and
 for each dtype, without a TPU. JAX's registry of lowering rules says which JAX
@@ -10,6 +11,7 @@ primitives there is no rule for. The compiler is asked with --libtpu.
 """
 
 import argparse
+import itertools
 import os
 import pathlib
 import re
@@ -43,7 +45,7 @@ TEXTS = {"DOT": "jax.lax.dot_general(x, y.T, (((1,), (0,)), ((), ())), preferred
          "SQUEEZE": "jnp.squeeze(jnp.expand_dims(x, 0), 0)", "EXPAND_DIMS": "jnp.expand_dims(x, 0)", "RESHAPE": "jnp.reshape(x, (16, 256))",
          "CLIP": "jnp.clip(x, x, y)", "CONCATENATE": "jnp.concatenate([x, y], axis=0)", "STACK": "jnp.stack([x, y], axis=0)",
          "ROLL": "pltpu.roll(x, 1, axis=1)", "FULL": "jnp.full(shape, 3, dtype)", "TILE": "jnp.tile(x, reps)", "CAST": "x.astype(jnp.float32)",
-         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype('int4' if '4' in x.dtype.name[-2:] else f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "DYNAMIC_SLICE": None, "DYNAMIC_UPDATE": None, "PROGRAM_ID": None, "NUM_PROGRAMS": None,
+         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype('int4' if '4' in x.dtype.name[-2:] else f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "DYNAMIC_SLICE": "jax.lax.dynamic_slice(x, (8, 0), (8, 128))", "DYNAMIC_UPDATE": "jax.lax.dynamic_update_slice(x, y[:8], (8, 0))", "PROGRAM_ID": None, "NUM_PROGRAMS": None,
          "WHERE": "jnp.where(jax.lax.broadcasted_iota(jnp.int32, shape, 1) > 3, x, y)", "TAKE": "jnp.take(x, jax.lax.broadcasted_iota(jnp.int32, (32, 1), 0)[:, 0], axis=0)",
          "REPEAT": "jnp.repeat(x, n, axis=0)", "SUM": "jnp.sum(x, axis=a, keepdims=True, dtype=x.dtype)", **{f: f"jnp.{f.lower()}(x, axis=a, keepdims=True)" for f in ("PROD", "MAX", "MIN", "ANY", "ALL", "ARGMAX", "ARGMIN")}}
 
@@ -88,12 +90,11 @@ def uses(f, x, y):
     return [r] if r.dtype != bool or r.shape != x.shape else [jnp.where(r, x, y), jnp.where(r, 1.0, 0.0), r.astype(jnp.int32)]
 
 
-def accepted(text, dtype, device, topology):
-    """Does the lowering accept the primitive of this dtype, and the compiler, where there is one?"""
+def accepted(f, shapes, device, topology):
+    """Does the lowering accept f of operands of these two shapes, and the compiler, where there is one?"""
     tpu_info.get_tpu_info = lambda: tpu_info.get_tpu_info_for_chip(tpu_info.chip_version_from_device_kind(device), 1)
-    f, shape = function(text), jax.ShapeDtypeStruct((32, 128), dtype)
     try:
-        results = jax.eval_shape(lambda x, y: uses(f, x, y), shape, shape)
+        results = jax.eval_shape(lambda x, y: uses(f, x, y), *shapes)
     except (TypeError, ValueError):  # JAX has no such operation of this dtype
         return False
 
@@ -106,9 +107,9 @@ def accepted(text, dtype, device, topology):
 
         try:
             if topology:
-                jax.jit(call, in_shardings=[topology] * 2).lower(shape, shape).compile()
+                jax.jit(call, in_shardings=[topology] * 2).lower(*shapes).compile()
             else:
-                jax.export.export(jax.jit(call), platforms=["tpu"])(shape, shape)
+                jax.export.export(jax.jit(call), platforms=["tpu"])(*shapes)
         except Exception:  # noqa: BLE001  whatever it raises, it does not accept
             return False
         return True
@@ -138,21 +139,34 @@ def chips(libtpu):
     return found
 
 
-def measured(asked):
-    """id -> (becomes, missing, {dtype: (the first generation from which on every chip accepts it, the first that no
-    longer does or 0)})"""
+def interval(f, shapes, asked):
+    """(the first generation from which on every chip accepts it, the first that no longer does or 0); None: no chip does."""
+    answers = sorted((g, accepted(f, shapes, kind, topology)) for g, kind, topology in asked)
+    yes = [g for g, accepts in answers if accepts]
+    no = [g for g, accepts in answers if not accepts]
+    first = [g for g in yes if all(other < g for other in no if other < max(yes))]
+    lost = [g for g in no if yes and g > max(yes)]
+    return (first[0], lost[0] if lost else 0) if first else None
+
+
+def primitives_measured(asked):
+    """id -> (becomes, missing, {dtype: interval})"""
     known, out = registered(), {}
     for name, text, dtypes in rows():
-        becomes, since = primitives(text, NAMES[dtypes[0]]), {}
-        for d in dtypes:
-            answers = sorted((g, accepted(text, NAMES[d], kind, topology)) for g, kind, topology in asked)
-            yes = [g for g, accepts in answers if accepts]
-            no = [g for g, accepts in answers if not accepts]
-            lost = [g for g in no if yes and g > max(yes)]
-            first = [g for g in yes if all(other < g for other in no if other < max(yes))]
-            if first:
-                since[d] = (first[0], lost[0] if lost else 0)
+        becomes = primitives(text, NAMES[dtypes[0]])
+        shapes = {d: [jax.ShapeDtypeStruct((32, 128), NAMES[d])] * 2 for d in dtypes}
+        since = {d: i for d in dtypes if (i := interval(function(text), shapes[d], asked))}
         out[name] = (becomes, [p for p in becomes if p not in known], since)
+    return out
+
+
+def casts_measured(asked):
+    """(from, to) -> interval"""
+    out = {}
+    for a, b in itertools.permutations(CLASSES["ANY"], 2):
+        shapes = [jax.ShapeDtypeStruct((32, 128), NAMES[a])] * 2
+        if i := interval(lambda x, y, b=b: x.astype(NAMES[b]), shapes, asked):
+            out[a, b] = i
     return out
 
 
@@ -163,32 +177,36 @@ HEAD = """/* What JAX 0.10.2 makes of the primitives of prims.def in a kernel fo
  *   missing  the first of them without a rule in the registry of jax._src.pallas.mosaic.lowering, or ""
  *   since    [dtype] = the first generation from which on every chip compiles it; the others: none does
  * LOST(id, dtype, until): chips from generation `until` on do not compile it any more
- * Chips: v2, v3, v4, v5e, v6e, v7x; v5p compiled the same where it was asked. */
-"""
+ * CASTS(from, to, since, until): the pairs that are converted, from one generation up to another; 0: up to the newest
+ * Whoever includes this defines the rows that it needs. Chips: v2, v3, v4, v5e, v6e, v7x; v5p compiled the same where
+ * it was asked. */
+""" + "".join(f"#ifndef {k}\n#define {k}(...)\n#endif\n" for k in ("LOWERED", "LOST", "CASTS"))
 
 
-def table(found):
+def table(found, casts):
     lines, lost = [], []
     for name, (becomes, missing, since) in found.items():
         cells = "".join(f", [TP_{d}] = {g}" for d, (g, _) in since.items())
         lines.append(f'LOWERED({name}, "{" ".join(becomes)}", "{(missing or [""])[0]}"{cells or ", 0"})\n')
         lost += [f"LOST({name}, TP_{d}, {until})\n" for d, (_, until) in since.items() if until]
-    return HEAD + "".join(lines + lost) + "#undef LOWERED\n#undef LOST\n"
+    pairs = [f"CASTS(TP_{a}, TP_{b}, {since}, {until})\n" for (a, b), (since, until) in casts.items()]
+    return HEAD + "".join(lines + lost + pairs) + "".join(f"#undef {k}\n" for k in ("LOWERED", "LOST", "CASTS"))
 
 
 def read():
-    """The table as measured() would give it."""
+    """The table as it would be measured: primitives, casts."""
     found, text = {}, TABLE.read_text()
     lost = {(name, d): int(until) for name, d, until in re.findall(r"^LOST\((\w+), TP_(\w+), (\d+)\)$", text, re.M)}
     for name, becomes, missing, cells in re.findall(r'^LOWERED\((\w+), "([^"]*)", "([^"]*)"(.*)\)$', text, re.M):
         since = {d: (int(g), lost.get((name, d), 0)) for d, g in re.findall(r"\[TP_(\w+)\] = (\d+)", cells)}
         found[name] = (becomes.split(), [missing] if missing else [], since)
-    return found
+    casts = re.findall(r"^CASTS\(TP_(\w+), TP_(\w+), (\d+), (\d+)\)$", text, re.M)
+    return found, {(a, b): (int(since), int(until)) for a, b, since, until in casts}
 
 
 def differences(found, compiled):
     """Of the table and what was measured; without a compiler, what it accepted has to be lowered."""
-    recorded = read()
+    recorded = read()[0]
     for name in recorded.keys() | found.keys():
         if name not in found or name not in recorded:
             yield f"{name}: {'no longer' if name in recorded else 'not yet'} a primitive"
@@ -200,24 +218,34 @@ def differences(found, compiled):
             yield f"{name}: {since}; the table says {before}"
 
 
+def casts_differ(found, recorded, compiled):
+    """The same of casts."""
+    for key in sorted(recorded.keys() | found.keys()):
+        if found.get(key) != recorded.get(key) if compiled else key in recorded and key not in found:
+            yield f"cast {' '.join(key)}: {found.get(key)}; the table says {recorded.get(key)}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--libtpu", help="libtpu.so of the package libtpu 0.0.42: ask the compiler, too")
+    parser.add_argument("--part", choices=["primitives", "casts"], help="measure these alone, the others as they are written")
     o = parser.parse_args()
     asked = chips(o.libtpu)
     if not o.libtpu:  # the lowering makes one difference between chips, before and after v4
         asked = [c for c in asked if c[1] in ("TPU v3", "TPU v5 lite")]
-    found = measured(asked)
+    recorded, compiled = read(), bool(o.libtpu)
+    parts = {"primitives": primitives_measured, "casts": casts_measured}
+    found = [measure(asked) if o.part in (None, name) else was for (name, measure), was in zip(parts.items(), recorded, strict=True)]
     if o.write:
         if not o.libtpu:
             sys.exit("--write needs --libtpu: the table has what the compiler says")
-        TABLE.write_text(table(found))
+        TABLE.write_text(table(*found))
         return 0
-    wrong = list(differences(found, bool(o.libtpu)))
+    wrong = [*differences(found[0], compiled), *casts_differ(found[1], recorded[1], compiled)]
     for w in wrong:
         print(f"mosaic: {w}")
-    print(f"mosaic: {len(found)} primitives, {len(wrong)} differ from spec/mosaic.def")
+    print(f"mosaic: {len(found[0])} primitives, {len(found[1])} casts, {len(wrong)} differ from spec/mosaic.def")
     return 1 if wrong else 0
 
 

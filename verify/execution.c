@@ -11,24 +11,24 @@ bool tp_traps(const char *rule)
     return row && row->traps;
 }
 
-/* One run, as tp_replay_witness(); *trapped: the rule by which it ended, or NULL. */
-static int replay(size_t max_memory, const tp_kernel *k, const int64_t *env, const char *rule, bool at_once,
-                  const char **trapped, tp_trapped *out)
+int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
 {
     enum { REPLAY_STEPS = 200000 };
-    tp_arena *a = tp_arena_child_limited(k->arena, max_memory);
+    const size_t *max_memory = ctx;
+    if (!tp_traps(rule) || !k->body)
+        return -1;
+    tp_arena *a = tp_arena_child_limited(k->arena, *max_memory);
     size_t bytes = tp_sym_count(k->exprs) * sizeof *env;
     tp_case c = {.kernel = k, .env = memcpy(tp_alloc(a, bytes), env, bytes), .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
-    tp_equiv_options o = {.max_memory = max_memory, .max_steps = REPLAY_STEPS, .at_once = at_once};
+    tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};
     tp_kernel without = *k; /* only the machine's opinion is wanted */
     without.reference = (tp_reference){0};
     c.kernel = &without;
     tp_equiv *e = TP_NEW(a, tp_equiv);
     tp_equiv_run(a, &cases, &o, e);
     const tp_case_result *r = &e->cases.at[0];
-    *trapped = r->outcome == TP_TRAPPED ? r->trap.rule : NULL;
-    int answer = *trapped && strcmp(*trapped, rule) == 0 ? 1 : -1;
+    int answer = r->outcome == TP_TRAPPED ? (strcmp(r->trap.rule, rule) == 0 ? 1 : -1) : -1;
     if (r->outcome == TP_SKIPPED && r->steps > 0)
         answer = 0; /* it ran to the end */
     if (answer == 1 && out) {
@@ -39,20 +39,6 @@ static int replay(size_t max_memory, const tp_kernel *k, const int64_t *env, con
             tp_push(out->arena, out->step, r->trap.coordinates.at[i]);
     }
     tp_arena_free(a);
-    return answer;
-}
-
-/* A wait that is missing is often seen first by who uses what is in flight (TP504). That the copies are counted wrong
- * is a fact of its own: it is looked for where every copy is there at once, as it may be on a chip. */
-int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out)
-{
-    const size_t *max_memory = ctx;
-    if (!tp_traps(rule) || !k->body)
-        return -1;
-    const char *trapped;
-    int answer = replay(*max_memory, k, env, rule, false, &trapped, out);
-    if (answer < 0 && trapped && strcmp(trapped, TP_RULE_IN_FLIGHT) == 0 && strcmp(rule, TP_RULE_DMA_SEMAPHORE) == 0)
-        answer = replay(*max_memory, k, env, rule, true, &trapped, out) == 1 ? 1 : -1;
     return answer;
 }
 

@@ -12,6 +12,7 @@ typedef struct tp_rule {
     const char *code, *slug, *title;
     tp_severity severity;
     bool hardware;          /* off for target "none" */
+    bool as_written;        /* asked of loops as they are: turn by turn it would be another question */
     bool traps;             /* where a case breaks it, the machine traps under its code */
     bool for_equality;      /* a proof of equality for all sizes rests on it */
     bool per_dtype;         /* the verdict can depend on dtype parameters */

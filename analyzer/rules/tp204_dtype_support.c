@@ -1,6 +1,6 @@
 /* Which operations a TPU has, and for which dtypes. Measured ahead of time (jax 0.10.2, libtpu 0.0.42): spec/mosaic.def
- * has what the lowering and the compiler say of each primitive. Dots need a 32-bit accumulator. No chip
- * converts to float8_e8m0fnu. */
+ * has what the lowering and the compiler say of each primitive and cast. Dots need a 32-bit accumulator.
+ * float16 is neither loaded nor stored. */
 #include "analyzer/flow/flow.h"
 
 typedef struct place {
@@ -33,7 +33,17 @@ static const char *name_of(tp_dtype d)
 
 static void check_dot(tp_analysis *a, const place *at, tp_dtype in, tp_dtype out)
 {
-    if (!tp_prim_compiles(TP_P_DOT, in, a->k->target.generation))
+    const tp_inst *i = at->inst;
+    if (i->ncontract != 1 || i->nbatch > 1 || !at->values[i->out].rank)
+        refuse(
+            a, at,
+            i->ncontract == 1 && i->nbatch <= 1 ? "multiply and sum: `sum(x * y)`"
+                                                : "reshape to one dimension, or loop over the batch",
+            tp_message(
+                a,
+                "a dot over %u dimensions, in %u of a batch, with a result of rank %u is not lowered by Mosaic on %.*s",
+                i->ncontract, i->nbatch, at->values[i->out].rank, TP_FMT(a->k->target.name)));
+    else if (!tp_prim_compiles(TP_P_DOT, in, a->k->target.generation))
         refuse(a, at, "convert the operands to bfloat16 or float32",
                tp_message(a, "no dot of %s operands on %.*s", name_of(in), TP_FMT(a->k->target.name)));
     else if (tp_dtype_info(out)->bits != 32)
@@ -41,6 +51,29 @@ static void check_dot(tp_analysis *a, const place *at, tp_dtype in, tp_dtype out
                tp_is_float(in) ? "add preferred_element_type=float32 and convert afterwards"
                                : "add preferred_element_type=int32 and convert afterwards",
                tp_message(a, "a dot of %s into %s: the accumulator has 32 bits", name_of(in), name_of(out)));
+}
+
+static void check_cast(tp_analysis *a, const place *at, tp_dtype in, tp_dtype out)
+{
+    int generation = a->k->target.generation;
+    const char *help = NULL;
+    if (tp_is_scale(out))
+        help = "give the kernel scales that are converted already";
+    else if (tp_cast_compiles(in, TP_F32, generation) && tp_cast_compiles(TP_F32, out, generation))
+        help = "convert to float32 first";
+    else if (tp_cast_compiles(in, TP_I32, generation) && tp_cast_compiles(TP_I32, out, generation))
+        help = "convert to int32 first";
+    refuse(a, at, help,
+           tp_message(a, "no cast of %s to %s on %.*s", name_of(in), name_of(out), TP_FMT(a->k->target.name)));
+}
+
+/* Of a value; a ref has strides. */
+static bool is_strided(const tp_inst *i)
+{
+    for (uint32_t n = 0; i->prim == TP_P_SLICE && n < i->nints; n++)
+        if (i->ints[n] != 1)
+            return true;
+    return false;
 }
 
 /* Of primitives that the lowering has no rule for: the same with others. */
@@ -56,6 +89,9 @@ static const char *rewrite(tp_prim p)
         [TP_P_TAKE] = "multiply by a matrix of 0 and 1: `dot((index == lane).astype(float32), x)`; or let a prefetched "
                       "table pick "
                       "the block",
+        [TP_P_DYNAMIC_SLICE] = "slice a ref: write the value to scratch, `buf[...] = x`, and load `buf[ds(i, n), :]`",
+        [TP_P_DYNAMIC_UPDATE] = "write the value to scratch and store a part, `buf[ds(i, n), :] = v`, or select: "
+                                "`where(iota == i, v, x)`",
         [TP_P_CUMSUM] = "multiply by a triangle of ones: `dot(x, (row <= column).astype(float32))`",
         [TP_P_CUMPROD] = "double the reach: `x = x * where(lane >= k, roll(x, k, axis=a), 1)` for k = 1, 2, 4, ...",
         [TP_P_CUMMAX] =
@@ -105,7 +141,10 @@ static void check_inst(tp_analysis *a, const place *at)
     const tp_lowering *l = tp_prim_lowering(i->prim);
     tp_dtype in = i->nargs ? at->values[i->args[0]].dtype : at->values[i->out].dtype, out = at->values[i->out].dtype;
     bool table = tp_prim_is_elementwise(i->prim) || tp_prim_reduces(i->prim);
-    if (i->prim == TP_P_DOT)
+    if (i->prim == TP_P_LOAD && out == TP_F16 && a->k->operands[i->access->operand].memory == TP_MEM_VMEM)
+        refuse(a, at, "give the kernel bfloat16 or float32",
+               tp_message(a, "no load of float16 on %.*s", TP_FMT(a->k->target.name)));
+    else if (i->prim == TP_P_DOT)
         check_dot(a, at, in, out);
     else if (!l->becomes && (table || tp_prim_scans(i->prim)))
         tp_add_finding(
@@ -116,9 +155,13 @@ static void check_inst(tp_analysis *a, const place *at)
         refuse(a, at, rewrite(i->prim),
                tp_message(a, "`%s` is not lowered by Mosaic on %.*s", tp_prim_info(i->prim)->name,
                           TP_FMT(a->k->target.name)));
-    else if (i->prim == TP_P_CAST && tp_is_scale(out))
-        refuse(a, at, "give the kernel scales that are converted already",
-               tp_message(a, "no cast to %s on %.*s", name_of(out), TP_FMT(a->k->target.name)));
+    else if (i->prim == TP_P_CAST && !tp_is_weak(in) && (at->values[i->out].rank || tp_is_scale(out)) &&
+             !tp_cast_compiles(in, out, a->k->target.generation))
+        check_cast(a, at, in, out);
+    else if (is_strided(i))
+        refuse(a, at, "slice a ref with a stride: `x_ref[pl.ds(0, n, stride=2), :]`",
+               tp_message(a, "a slice of a value with a stride is not lowered by Mosaic on %.*s",
+                          TP_FMT(a->k->target.name)));
     else if (i->prim == TP_P_IOTA && tp_is_float(out))
         refuse(a, at, "make an int32 iota and convert it", tp_message(a, "no iota of %s", name_of(out)));
     else if (table && !tp_is_weak(in) && !computes(a, at, in))

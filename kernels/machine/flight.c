@@ -96,13 +96,13 @@ static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes
 
 void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes)
 {
-    if (m->flights && m->flights->all.len && !m->request->at_once)
+    if (m->flights && m->flights->all.len)
         look(m, operand, s, writes, writes ? "written" : "read");
 }
 
 void tp_flight_window(tp_machine *m, uint32_t operand)
 {
-    if (m->flights && m->flights->all.len && !m->request->at_once)
+    if (m->flights && m->flights->all.len)
         look(m, operand, NULL, true, "moved to another window");
 }
 

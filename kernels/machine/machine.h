@@ -101,7 +101,6 @@ typedef struct tp_run_request {
     uint64_t seed;      /* order of parallel axes, */
     bool in_order;      /* ... or as the grid counts: what lies side by side in memory is then visited so */
     int64_t max_steps;
-    bool at_once; /* copies are there when they start, and nothing is in flight: of their rules TP502 alone is left */
     int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
     tp_garbage garbage;
     tp_domain *domain;     /* rides along; NULL: none */

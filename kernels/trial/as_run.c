@@ -50,7 +50,6 @@ void tp_trial_as_run(const tp_trial *x, const tp_sides *e, tp_input_family famil
                               .arrays = plain.arrays,
                               .seed = x->o->seed + x->c->seed,
                               .max_steps = x->o->max_steps,
-                              .at_once = x->o->at_once,
                               .garbage = e->garbage};
     tp_status st = tp_machine_run(x->work, &request, &trap, NULL);
     if (st == TP_E_MEMORY || st == TP_E_BUDGET)

@@ -205,7 +205,6 @@ typedef struct tp_equiv_options {
     uint64_t seed;
     size_t max_memory; /* bytes per case */
     int64_t max_steps;
-    bool at_once;         /* copies are there when they start (machine.h) */
     bool no_hunt;         /* leave it at residues that the numbers do not confirm */
     bool until_different; /* the first case that differs is the last one */
 } tp_equiv_options;

@@ -73,7 +73,6 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
                               .arrays = e->arrays,
                               .seed = x->o->seed + x->c->seed,
                               .max_steps = x->o->max_steps,
-                              .at_once = x->o->at_once,
                               .domain = constants_of(x->c->kernel, d),
                               .meanings = e->got_meaning,
                               .coverage = x->c->coverage,

@@ -246,11 +246,6 @@ static void judge(const program *p, tally *t)
         if (!open_for(&r, RULES[i].rule) && (faults & RULES[i].fault) && !given)
             tell(RULES[i].rule, spec, &t->unsound);
     }
-    for (uint32_t i = 0; i < r.findings.len; i++)
-        for (uint32_t c = 1; c < 3; c++)
-            if (r.findings.at[i].verdict == TP_VIOLATED && strcmp(r.findings.at[i].rule, RULES[c].rule) == 0 &&
-                !(faults & RULES[c].fault))
-                tell("false alarm", spec, &t->alarms);
     if (bad && !faults)
         tell("false alarm", spec, &t->alarms);
     for (uint32_t i = 0; getenv("TEST_OPEN") && i < r.findings.len && open && !bad; i++)

@@ -3,7 +3,9 @@
  * Expected: no disagreement on `accepted` (lowering) and none on `compiler_accepted_v4plus`.
  * tpu_copy_oracle.jsonl: copies between a part of one array or buffer and the whole of another, of the part's shape, or
  * (`part -> part`) a part of it; i is a grid axis of 4 steps, t a table, j a loop's variable. Expected: TP202 is not
- * violated by what is `taken`, and of few unknown; it is not proven of what is `refused`. */
+ * violated by what is `taken`, and of few unknown; it is not proven of what is `refused`.
+ * tpu_kernel_oracle.jsonl: kernels, by chip "ok" or what was refused. Expected: no rule is violated by what compiles,
+ * and one is by what is refused, where a rule speaks of it (SILENT lists what none does). */
 #include "tests/unit/support.h"
 
 #include <json-c/json.h>
@@ -209,9 +211,83 @@ static void agrees_with_every_copy(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Refusals that no rule speaks of. */
+static bool is_silent(const char *refusal)
+{
+    static const char *const SILENT[] = {"shape cast", "stride",    "scalar",    "primitive dynamic_",
+                                         "mixed dot",  "lowering:", "compiler:", "precision"};
+    for (size_t i = 0; i < sizeof SILENT / sizeof *SILENT; i++)
+        if (strncmp(refusal, SILENT[i], strlen(SILENT[i])) == 0)
+            return true;
+    return false;
+}
+
+/* What the hardware rules say of a spec: the first that is violated, NULL, or "unknown". */
+static const char *judged(struct json_object *spec, const char *target)
+{
+    static const char *const CODES[] = {"TP201", "TP202", "TP203", "TP204", "TP205", "TP301", "TP302"};
+    const tp_rule *only[7];
+    json_object_object_add(spec, "target", json_object_new_string(target));
+    loaded *l = load_text(json_object_to_json_string_ext(spec, JSON_C_TO_STRING_NOSLASHESCAPE));
+    if (!l->spec) { /* what the language refuses is no wrong "ok" */
+        unload(l);
+        return "unknown";
+    }
+    for (size_t i = 0; i < 7; i++)
+        only[i] = tp_rule_find(tp_str_c(CODES[i]));
+    tp_analysis_result r = analyze(l, (tp_analysis_options){.only = only, .nonly = 7});
+    const char *said = NULL;
+    for (uint32_t i = 0; i < r.findings.len; i++) {
+        const tp_finding *f = &r.findings.at[i];
+        if (f->verdict == TP_VIOLATED && (!said || strcmp(said, "unknown") == 0))
+            said = f->rule;
+        else if (f->verdict == TP_UNKNOWN && !said)
+            said = "unknown";
+    }
+    unload(l);
+    return said;
+}
+
+static void agrees_with_every_kernel(void **state)
+{
+    (void)state;
+    unsigned kernels = 0, accused = 0, clean = 0, undecided = 0, silent = 0, disagreements = 0;
+    static char line[1 << 16];
+    FILE *f = fopen("tests/oracle/tpu_kernel_oracle.jsonl", "r");
+    assert_non_null(f);
+    for (; fgets(line, sizeof line, f); kernels++) {
+        struct json_object *o = json_tokener_parse(line), *spec, *answers, *name;
+        json_object_object_get_ex(o, "spec", &spec);
+        json_object_object_get_ex(o, "name", &name);
+        json_object_object_get_ex(o, "answers", &answers);
+        json_object_object_foreach (answers, target, answer) {
+            const char *truth = json_object_get_string(answer), *said = judged(spec, target);
+            bool compiles = strcmp(truth, "ok") == 0, violated = said && strcmp(said, "unknown") != 0;
+            accused += !compiles && violated;
+            clean += compiles && !said;
+            undecided += said && !violated;
+            bool quiet = !compiles && !said && is_silent(truth);
+            silent += quiet;
+            if (compiles ? violated : !said && !quiet) {
+                if (disagreements++ < 40)
+                    print_message("%s on %s: the compiler says %s, the rules %s\n", json_object_get_string(name),
+                                  target, truth, said ? said : "nothing");
+            }
+        }
+        json_object_put(o);
+    }
+    fclose(f);
+    print_message("kernel oracle: %u kernels, %u answers refused and accused, %u compiled and clean, %u undecided, %u "
+                  "refused by what no rule speaks of, %u disagreements\n",
+                  kernels, accused, clean, undecided, silent, disagreements);
+    assert_true(kernels > 300);
+    assert_int_equal(disagreements, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_every_line),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_every_kernel),
+                                       cmocka_unit_test(agrees_with_every_line),
                                        cmocka_unit_test(agrees_with_every_copy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

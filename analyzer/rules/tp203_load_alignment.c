@@ -1,0 +1,161 @@
+/* Where a load or a store may start; TP202 has copies. Registers are tiles of rows and lanes; a start that the program
+ * computes has to be a multiple of the tile, and the TPU compiler has to see it (E2003). A start that is written as a
+ * number, or follows from the sizes, may be any. Measured ahead of time (jax 0.10.2, libtpu 0.0.42):
+ * tests/oracle/tpu_kernel_oracle.jsonl. Violated is where a step starts elsewhere: nobody can prove that. */
+#include "analyzer/flow/flow.h"
+
+/* Is it known when the kernel is compiled? */
+static bool is_static(const tp_analysis *a, tp_expr e)
+{
+    uint32_t n = tp_sym_count(a->p);
+    bool *marks = TP_NEWN(a->arena, bool, n);
+    tp_expr_mark_symbols(a->p, e, marks);
+    for (uint32_t i = 0; i < a->k->nsizes; i++)
+        if (a->k->sizes[i].kind == TP_SIZE_RANGE || a->k->sizes[i].kind == TP_SIZE_CHOICE)
+            marks[a->k->sizes[i].sym] = false;
+    for (uint32_t i = 0; i < n; i++)
+        if (marks[i])
+            return false;
+    return !tp_expr_reads(a->p, e);
+}
+
+static bool is_visible(const tp_analysis *a, tp_expr e, int64_t k);
+
+static bool is_product_visible(const tp_analysis *a, tp_expr factor, tp_expr other, int64_t k)
+{
+    int64_t v;
+    if (!tp_expr_is_const(a->p, factor, &v))
+        return is_static(a, factor) || is_visible(a, factor, k);
+    for (; k > 1 && v % 2 == 0; v /= 2)
+        k /= 2;
+    return is_visible(a, other, k);
+}
+
+/* Does the compiler see that e is a multiple of k, a power of two, where it is one? It follows sums, products, extremes
+ * and choices. */
+static bool is_visible(const tp_analysis *a, tp_expr e, int64_t k)
+{
+    const tp_expr_node *n = tp_expr_get(a->p, e);
+    tp_expr_op op = n->op;
+    if (k == 1 || is_static(a, e))
+        return true;
+    if (op == TP_E_MUL)
+        return is_product_visible(a, n->a, n->b, k) || is_product_visible(a, n->b, n->a, k);
+    if (op == TP_E_NEG)
+        return is_visible(a, n->a, k);
+    if (op == TP_E_ADD || op == TP_E_SUB || op == TP_E_MIN || op == TP_E_MAX || op == TP_E_MOD)
+        return is_visible(a, n->a, k) && is_visible(a, n->b, k);
+    return op == TP_E_ITE && is_visible(a, n->b, k) && is_visible(a, n->c, k);
+}
+
+/* Of a window: may the rows of its array be a multiple of n? The array has larger tiles only then. */
+static bool array_has_rows(const tp_analysis *a, const tp_operand *o, int64_t n)
+{
+    int64_t rows;
+    return o->role == TP_SCRATCH || o->rank < 2 || !tp_expr_is_const(a->p, o->shape[o->rank - 2], &rows) ||
+           rows % n == 0;
+}
+
+/* Rows of the tile of a ref that has this many. */
+static int64_t tile_rows(const tp_analysis *a, const tp_operand *o)
+{
+    int64_t rows, tile = TP_SUBLANES;
+    bool known = tp_expr_is_const(a->p, o->ref_shape[o->ref_rank - 2], &rows);
+    int bits = tp_storage_bits(o->dtype);
+    if (!known)
+        return tile;
+    if (bits < 16 && rows % (256 / bits) == 0 && array_has_rows(a, o, 256 / bits))
+        tile = 256 / bits;
+    while (tile / 2 >= rows && tile > 1)
+        tile /= 2;
+    return tile;
+}
+
+/* What a start in this dimension has to be a multiple of; 1: anything goes. `lanes_move`: the start along the lanes is
+ * computed, too. */
+static int64_t tile_of(tp_analysis *a, const tp_use *u, bool lanes_move)
+{
+    const tp_operand *o = &a->k->operands[u->operand];
+    int bits = tp_storage_bits(o->dtype);
+    int64_t size, lanes;
+    if (u->dim + 1 == o->ref_rank)
+        return o->ref_rank == 1 ? TP_LANES * (32 / bits) : TP_LANES;
+    if (u->dim + 2 != o->ref_rank)
+        return 1;
+    bool one = tp_expr_is_const(a->p, u->size, &size) && size == 1,
+         narrow = tp_expr_is_const(a->p, o->ref_shape[o->ref_rank - 1], &lanes) && lanes <= TP_LANES;
+    return bits == 32 && ((one && !lanes_move) || narrow) ? 1 : tile_rows(a, o);
+}
+
+static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool lanes_move)
+{
+    const tp_operand *o = &a->k->operands[u->operand];
+    if (o->memory != TP_MEM_VMEM || u->guarded || u->stride != 1 || tp_storage_bits(o->dtype) > 32)
+        return;
+    int64_t tile = tile_of(a, u, lanes_move);
+    if (tile == 1 || (u->value.id && is_static(a, u->value)))
+        return;
+    bool lanes = u->dim + 1 == o->ref_rank;
+    tp_claim c = tp_use_claim(a, f, u);
+    c.subject = o->name;
+    c.goal = multiple(a, u->value, num(a, tile));
+    c.proven = tp_message(a, "this access of `%.*s` starts at multiples of %lld in dimension %u", TP_FMT(o->name),
+                          (long long)tile, u->dim);
+    c.violated =
+        tp_message(a, "this access of `%.*s` can start between the tiles of dimension %u", TP_FMT(o->name), u->dim);
+    c.label = tp_message(a, "the start has to be a multiple of %lld", (long long)tile);
+    c.note = TP_S("JAX lowering and both interpreters accept it; the TPU compiler fails with E2003, unless multiple_of "
+                  "claims what is not so");
+    if (!u->value.id) {
+        tp_use_unknown(a, &c, "the start depends on data: the compiler refuses it where no multiple_of claims it");
+        return;
+    }
+    if (!is_visible(a, u->value, tile) && tp_claim_decide(a, &c).verdict != TP_VIOLATED) {
+        tp_use_unknown(a, &c, "the compiler does not see it where no multiple_of claims it");
+        return;
+    }
+    if (tp_expr_reads(a->p, u->value))
+        c.approximate = "the start depends on a table: the compiler refuses it where no multiple_of claims it";
+    const int64_t *env;
+    tp_finding *found = tp_claim_check(a, &c, &env);
+    if (found->verdict != TP_VIOLATED)
+        return;
+    int64_t start = 0;
+    tp_expr_eval(a->p, u->value, env, &start);
+    found->witness->detail = tp_message(a, "it starts at %lld", (long long)start);
+    found->help = lanes ? TP_S("slice whole tiles and `roll`, or select by an iota")
+                  : tp_storage_bits(o->dtype) < 32
+                      ? TP_S("slice whole tiles, or keep the rows in a float32 or int32 buffer")
+                      : TP_S("slice whole tiles, or one row at a time");
+}
+
+static void check(tp_analysis *a)
+{
+    const tp_flow *f = tp_flow_of(a);
+    for (uint32_t i = 0; f && i < f->uses.len; i++)
+        if (f->uses.at[i].kind == TP_USE_SLICE) {
+            const tp_use *u = &f->uses.at[i], *next = u + 1; /* the next dimension of the same access */
+            bool moves = i + 1 < f->uses.len && next->kind == TP_USE_SLICE && next->node == u->node &&
+                         next->dim == u->dim + 1 && !(next->value.id && is_static(a, next->value));
+            check_start(a, f, u, moves);
+        }
+}
+
+const tp_rule tp_rule_tp203_load_alignment = {
+    .code = "TP203",
+    .slug = "load-alignment",
+    .title = "loads and stores whose start is computed begin at a tile",
+    .severity = TP_ERROR,
+    .hardware = true,
+    .per_dtype = true,
+    .as_written = true,
+    .why =
+        "A TPU loads and stores registers of 8 rows (32 of 8-bit types) by 128 lanes. Where the program computes the "
+        "start of a slice, it has to be a multiple of that; single rows of 32-bit types may start anywhere, and so "
+        "may slices of rows of at most 128 of their lanes, and slices of leading dimensions.",
+    .bad = "\"x[:, ds(t * 64, 64)]\"",
+    .good = "\"x[:, ds(t * 128, 128)]\"",
+    .jax = "Lowering and both interpreters accept any start; the TPU compiler fails with E2003, \"cannot statically "
+           "prove that index in dimension 1 is a multiple of 128\".",
+    .check = check,
+};
