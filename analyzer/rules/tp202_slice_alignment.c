@@ -210,8 +210,17 @@ static void check_structure(tp_analysis *a, const tp_use *u, const char *why)
     f->witness->dtypes = tp_dtypes_text(a->k);
 }
 
+static bool is_copy(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_COPY_START || s->kind == TP_COPY_WAIT;
+}
+
+/* Without a copy nobody needs the flow, which a sweep would follow again for each shape. */
 static void check(tp_analysis *a)
 {
+    if (!a->k->body || !tp_region_any(&a->k->body->statements, is_copy, NULL))
+        return;
     const tp_flow *f = tp_flow_of(a);
     tp_flow_gave_up(a, f, false);
     for (uint32_t i = 0; f && i < f->uses.len; i++) {
