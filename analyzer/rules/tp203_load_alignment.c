@@ -87,6 +87,21 @@ static int64_t tile_of(tp_analysis *a, const tp_use *u, bool lanes_move)
     return bits == 32 && ((one && !lanes_move) || narrow) ? 1 : tile_rows(a, o);
 }
 
+/* Where sizes decide the tile, there may be a smaller one: of few rows, and of few lanes none. */
+static tp_expr aligned(tp_analysis *a, const tp_use *u, int64_t tile)
+{
+    const tp_operand *o = &a->k->operands[u->operand];
+    tp_expr goal = multiple(a, u->value, num(a, tile));
+    if (u->dim + 1 == o->ref_rank)
+        return goal;
+    tp_expr rows = o->ref_shape[o->ref_rank - 2], lanes = o->ref_shape[o->ref_rank - 1];
+    if (!tp_expr_is_const(a->p, rows, NULL))
+        goal = either(a, goal, mk(a, TP_E_LT, rows, num(a, TP_SUBLANES)));
+    if (tp_storage_bits(o->dtype) == 32 && !tp_expr_is_const(a->p, lanes, NULL))
+        goal = either(a, goal, mk(a, TP_E_LE, lanes, num(a, TP_LANES)));
+    return goal;
+}
+
 static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool lanes_move)
 {
     const tp_operand *o = &a->k->operands[u->operand];
@@ -98,7 +113,7 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
     bool lanes = u->dim + 1 == o->ref_rank;
     tp_claim c = tp_use_claim(a, f, u);
     c.subject = o->name;
-    c.goal = multiple(a, u->value, num(a, tile));
+    c.goal = aligned(a, u, tile);
     c.proven = tp_message(a, "this access of `%.*s` starts at multiples of %lld in dimension %u", TP_FMT(o->name),
                           (long long)tile, u->dim);
     c.violated =
