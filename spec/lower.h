@@ -123,10 +123,14 @@ tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *
 /* The same of any memory: copies may move it. */
 tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
 tp_vid lower_load(tp_lower *l, tp_access *access, uint32_t rank, const tp_expr *dims, const tp_node *n);
+
+/* lower_extent.c */
 /* Extents of what stands at x: a ref, an array of a reference or a value. */
 const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank);
 /* References: the length of x along d, where it is a slice whose size the sizes do not tell; else -1. */
 tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d);
+/* A shape among arguments: integers known from the sizes, or x.shape; at most TP_MAX_RANK. Returns how many. */
+uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
 
 /* lower_args.c */
 /* The value of an expression, by l->expr. */
@@ -144,8 +148,7 @@ tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n);
  * the first `required` must be there). */
 void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *const *params, uint32_t required,
                      const tp_node **out);
-/* Dimensions, axes (a list or one) and True/False among arguments. */
-uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
+/* Axes (a list or one) and True/False among arguments. */
 int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank);
 uint32_t lower_read_axes(tp_lower *l, const tp_node *n, uint32_t rank, int64_t *ints);
 bool lower_read_flag(tp_lower *l, const tp_node *n);

@@ -106,17 +106,6 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
             lower_fail(l, n, takes(l, params), "`%.*s` needs the argument `%s`", TP_FMT(n->text), params[i]);
 }
 
-uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
-{
-    const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
-    uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
-    if (count > TP_MAX_RANK)
-        lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
-    for (uint32_t i = 0; i < count; i++)
-        dims[i] = lower_static_int(l, items[i], "a dimension");
-    return count;
-}
-
 int64_t lower_read_axis(tp_lower *l, const tp_node *n, uint32_t rank)
 {
     int64_t axis = lower_literal_int(l, n, "an axis");

@@ -85,6 +85,18 @@ static void refuse_call_form(tp_lower *l, const tp_node *n)
         lower_fail(l, n, "write v.astype(dtype)", "`astype` is a method, not a function");
     if (tp_str_is(n->text, "check"))
         lower_fail(l, n, "write it as a statement", "`check` has no value");
+    if (tp_str_is(n->text, "print"))
+        lower_fail(l, n, "take it out; `tileproof run --show NAME` prints values",
+                   "`print` is not part of the language");
+    if (tp_str_is(n->text, "int"))
+        lower_fail(l, n, "write x // y of integers, or x.astype(int32)", "`int` is not a function here");
+    if (tp_str_is(n->text, "eye") || tp_str_is(n->text, "identity"))
+        lower_fail(l, n, "write arange(n)[:, None] == arange(n)", "`%.*s` is not a function here", TP_FMT(n->text));
+    if (tp_str_is(n->text, "take_along_axis"))
+        lower_fail(l, n, "loop over the rows: p[i] = x[i, t[i]]", "`take_along_axis` is not a function here");
+    if (tp_str_is(n->text, "empty") || tp_str_is(n->text, "empty_like"))
+        lower_fail(l, n, "write zeros(shape, dtype), or zeros_like(x)", "the elements of `%.*s` have no values",
+                   TP_FMT(n->text));
 }
 
 /* Functions of references, as bodies write them. */

@@ -434,28 +434,6 @@ static tp_vid lower_extent(tp_lower *l, const tp_node *n)
     return length >= 0 ? length : lower_weak_int(l, dims[d]);
 }
 
-tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d)
-{
-    if (!l->reference)
-        return -1;
-    tp_vid length = lower_length(l, lower_expr(l, x), d);
-    return length;
-}
-
-const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
-{
-    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
-    if (operand >= 0) {
-        const tp_operand *o = &l->k->operands[operand];
-        lower_check_open(l, (uint32_t)operand, x);
-        *rank = l->reference ? o->rank : o->ref_rank;
-        return l->reference ? o->shape : o->ref_shape;
-    }
-    const tp_value *v = lower_value(l, lower_expr(l, x));
-    *rank = v->rank;
-    return v->dims;
-}
-
 static tp_vid lower_attribute(tp_lower *l, const tp_node *n)
 {
     if (!tp_str_is(n->text, "T"))

@@ -1,5 +1,6 @@
 /* The two entry points: bodies and references, whole. */
 #include "base/assert.h"
+#include "spec/dialect.h"
 #include "spec/lower.h"
 
 /* Facts "size == expression" of "where", as a substitution. */
@@ -145,5 +146,7 @@ tp_program *tp_lower_body(tp_ctx *c, const tp_kernel *k, tp_block body)
 
 tp_program *tp_lower_reference(tp_ctx *c, const tp_kernel *k, const tp_json *lines)
 {
-    return check_program(c, k, lower_program(c, k, tp_parse_program(c, lines), lines->loc, true));
+    tp_block text = tp_parse_program(c, lines);
+    tp_translate_dialect(c, k, &text);
+    return check_program(c, k, lower_program(c, k, text, lines->loc, true));
 }

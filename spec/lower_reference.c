@@ -35,7 +35,7 @@ static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes
     return mean;
 }
 
-/* mean, var, softmax, logsumexp */
+/* mean, var, softmax, log_softmax, logsumexp */
 static tp_vid call_normalising(tp_lower *l, const tp_node *n)
 {
     static const char *const PARAMS[] = {"x", "axis", "keepdims", NULL};
@@ -44,7 +44,8 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     tp_vid x = real_argument(l, args[0]);
     uint32_t rank = lower_value(l, x)->rank;
     int64_t axes[TP_MAX_RANK];
-    bool softmax = tp_str_is(n->text, "softmax"), keep = lower_read_flag(l, args[2]);
+    bool apart = tp_str_is(n->text, "log_softmax"), softmax = apart || tp_str_is(n->text, "softmax"),
+         keep = lower_read_flag(l, args[2]);
     uint32_t naxes = 1;
     if (softmax && !args[1] && rank)
         axes[0] = rank - 1;
@@ -53,12 +54,14 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     if (tp_str_is(n->text, "mean"))
         return average(l, x, axes, naxes, keep, n);
     if (tp_str_is(n->text, "var")) {
-        tp_vid apart = lower_binary(l, TP_P_SUB, x, average(l, x, axes, naxes, true, n), n);
-        return average(l, lower_unary(l, TP_P_SQUARE, apart, n), axes, naxes, keep, n);
+        tp_vid centred = lower_binary(l, TP_P_SUB, x, average(l, x, axes, naxes, true, n), n);
+        return average(l, lower_unary(l, TP_P_SQUARE, centred, n), axes, naxes, keep, n);
     }
     tp_vid max = lower_fold(l, TP_P_MAX, x, axes, naxes, true, n);
-    tp_vid e = lower_unary(l, TP_P_EXP, lower_binary(l, TP_P_SUB, x, max, n), n);
+    tp_vid below = lower_binary(l, TP_P_SUB, x, max, n), e = lower_unary(l, TP_P_EXP, below, n);
     tp_vid sum = lower_fold(l, TP_P_SUM, e, axes, naxes, softmax || keep, n);
+    if (apart)
+        return lower_binary(l, TP_P_SUB, below, lower_unary(l, TP_P_LOG, sum, n), n);
     if (softmax)
         return lower_binary(l, TP_P_DIV, e, sum, n);
     if (!keep)
@@ -268,8 +271,14 @@ static tp_vid fill_shape(tp_lower *l, tp_dtype d, double value, uint32_t rank, c
 /* A shape, of which extents may be lengths of slices: length[d], else -1. */
 static uint32_t read_extents(tp_lower *l, const tp_node *n, tp_expr *dims, tp_vid *length)
 {
-    bool list = n->kind == TP_N_SEQUENCE;
+    bool list = n->kind == TP_N_SEQUENCE, like = n->kind == TP_N_ATTRIBUTE && tp_str_is(n->text, "shape");
     uint32_t rank = list ? n->nkids : 1;
+    if (like) {
+        rank = lower_read_dims(l, n, dims);
+        for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+            length[d] = d < rank ? lower_length_of(l, n->kids[0], d) : -1;
+        return rank;
+    }
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
         length[d] = -1;
     for (uint32_t d = 0; d < rank && rank <= TP_MAX_RANK; d++) {
@@ -378,6 +387,7 @@ static tp_vid call_matmul(tp_lower *l, const tp_node *n)
 #define REFERENCE_FUNCTIONS(X)                                                                                         \
     X("matmul", call_matmul)                                                                                           \
     X("softmax", call_normalising)                                                                                     \
+    X("log_softmax", call_normalising)                                                                                 \
     X("logsumexp", call_normalising)                                                                                   \
     X("mean", call_normalising)                                                                                        \
     X("var", call_normalising)                                                                                         \

@@ -59,6 +59,21 @@ static tp_expr product(tp_lower *l, uint32_t rank, const tp_expr *dims)
     return p;
 }
 
+/* An extent of -1 is what the others leave. */
+static void fill_open(tp_lower *l, uint32_t rank, tp_expr *dims, tp_expr count)
+{
+    tp_exprs *p = l->k->exprs;
+    tp_expr others = tp_const(p, 1), *open = NULL;
+    int64_t extent;
+    for (uint32_t d = 0; d < rank; d++)
+        if (tp_expr_is_const(p, dims[d], &extent) && extent == -1 && !open)
+            open = &dims[d];
+        else
+            others = tp_op2(p, TP_E_MUL, others, dims[d]);
+    if (open)
+        *open = tp_expr_normal(p, tp_op2(p, TP_E_FLOORDIV, count, others));
+}
+
 static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     (void)prim;
@@ -71,6 +86,9 @@ static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
     uint32_t rank = lower_read_dims(l, args[1], dims);
     if (tp_is_weak(x->dtype))
         lower_fail(l, args[0], "use full(shape, value, dtype)", "a literal cannot be reshaped");
+    x = lower_value(l, v);
+    if (l->reference)
+        fill_open(l, rank, dims, product(l, x->rank, x->dims));
     if (!lower_same_dim(l, product(l, x->rank, x->dims), product(l, rank, dims)))
         lower_fail(l, n, NULL, "reshape from %.*s to %.*s: the element counts are not provably equal",
                    TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, dims)));

@@ -49,7 +49,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
     for (uint32_t i = 0; i < k->ndtypes; i++)
         dtype |= tp_str_eq(k->dtypes[i].name, target->text);
     int operand = tp_operand_find(k, target->text);
-    if (operand >= 0 && !(l->reference && k->operands[operand].role != TP_INPUT))
+    if (operand >= 0 && !l->reference)
         lower_fail(l, target, tp_printf(l->c->arena, "write %.*s[...] = …", TP_FMT(target->text)).p,
                    "`%.*s` is a ref, not a local", TP_FMT(target->text));
     bool constant = tp_named_number_find(k, target->text) != NULL;
@@ -142,6 +142,9 @@ static void assign_value(tp_lower *l, const tp_node *target, const tp_node *note
                          const block *b)
 {
     int operand = tp_operand_find(l->k, target->text);
+    const tp_size *size = l->reference ? tp_size_find(l->k, target->text) : NULL;
+    if (size && lower_value(l, v)->dtype == TP_WEAK_INT && lower_same_dim(l, lower_value(l, v)->meaning, size->expr))
+        return; /* M, N = x.shape says what they are */
     check_local_name(l, target);
     if (operand >= 0 && l->k->operands[operand].role == TP_OUTPUT) { /* of a reference */
         const tp_operand *o = &l->k->operands[operand];
@@ -278,11 +281,25 @@ void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dim
     statement->value = v;
 }
 
+/* o[...] = v, o[:] = v */
+static bool is_whole(const tp_syntax *s)
+{
+    bool whole = !s->augmented;
+    for (uint32_t i = 1; i < s->target->nkids; i++)
+        whole &= s->target->kids[i]->kind == TP_N_COLON || s->target->kids[i]->kind == TP_N_ELLIPSIS;
+    return whole;
+}
+
 /* References: a variable, or an output, with another part. */
 static void lower_part(tp_lower *l, const tp_syntax *s, const block *b)
 {
     const tp_node *name = s->target->kids[0];
     tp_local *local = name->kind == TP_N_NAME ? lower_find_local(l, name->text) : NULL;
+    int operand = name->kind == TP_N_NAME ? tp_operand_find(l->k, name->text) : -1;
+    if (!local && operand >= 0 && l->k->operands[operand].role == TP_OUTPUT && is_whole(s)) {
+        assign_value(l, name, NULL, lower_expr(l, s->value), s->value, b);
+        return;
+    }
     if (!local)
         lower_fail(l, name, "assign it first: o = zeros(shape, dtype)",
                    "only variables and outputs can be assigned parts");

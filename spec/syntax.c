@@ -1,3 +1,4 @@
+#include "spec/lines.h"
 #include "spec/syntax.h"
 
 #include <ctype.h>
@@ -127,7 +128,8 @@ static void next(parser *p)
         p->now.kind = T_OP;
         uint32_t length = operator_length(t + p->i, n - p->i);
         if (!length)
-            fail_at(p, p->i, p->i + 1, NULL, "this character has no meaning here");
+            fail_at(p, p->i, p->i + 1, t[p->i] == ';' ? "write one statement per line" : NULL,
+                    "this character has no meaning here");
         p->i += length;
     }
     p->now.to = p->i;
@@ -381,7 +383,9 @@ static tp_node *parse_primary(parser *p)
         fail_at(p, t.from ? t.from - 1 : 0, t.from, NULL, "the text ends where a value is expected");
     } else {
         fail_at(p, t.from, t.to,
-                tp_str_is(t.text, "@") ? "write `if i == 0:` for pl.when; there are no decorators" : NULL,
+                tp_str_is(t.text, "@")        ? "write `if i == 0:` for pl.when; there are no decorators"
+                : tp_str_is(t.text, "lambda") ? "write a def at the outer level, and its name here"
+                                              : NULL,
                 tp_printf(p->c->arena, "found `%.*s` where a value is expected", TP_FMT(t.text)).p);
     }
     return parse_postfix(p, n, t.from);
@@ -467,7 +471,7 @@ static parser parser_new(tp_ctx *c, const tp_json *string)
 static void expect_end(parser *p)
 {
     if (p->now.kind != T_END)
-        fail_at(p, p->now.from, p->now.to, NULL,
+        fail_at(p, p->now.from, p->now.to, at(p, "(") ? "functions are called by their names" : NULL,
                 tp_printf(p->c->arena, "`%.*s` is not expected here", TP_FMT(p->now.text)).p);
 }
 
@@ -477,27 +481,6 @@ tp_node *tp_parse_expr(tp_ctx *c, const tp_json *string)
     tp_node *n = parse_binary(&p, 0);
     expect_end(&p);
     return n;
-}
-
-tp_node *tp_number_node(tp_ctx *c, const tp_json *number)
-{
-    bool real = number->type == TP_J_REAL, negative = real ? signbit(number->u.real) : number->u.integer < 0;
-    tp_node *n = TP_NEW(c->arena, tp_node), *minus = TP_NEW(c->arena, tp_node);
-    *n = (tp_node){.kind = real ? TP_N_FLOAT : TP_N_INT, .source = number, .to = 1};
-    n->text =
-        (tp_str){c->source->text.p + number->loc.start + negative, number->loc.end - number->loc.start - negative};
-    if (real)
-        n->real = fabs(number->u.real);
-    else if (number->u.integer == INT64_MIN)
-        tp_raise(c, TP_RULE_SPEC_VALUE, number->loc, NULL, "this number does not fit 64 bits");
-    else
-        n->integer = negative ? -number->u.integer : number->u.integer;
-    if (!negative)
-        return n;
-    *minus = (tp_node){.kind = TP_N_UNARY, .op = TP_O_NEG, .source = number, .to = 1, .nkids = 1};
-    minus->kids = TP_NEWN(c->arena, tp_node *, 1);
-    minus->kids[0] = n;
-    return minus;
 }
 
 void tp_each_token(tp_ctx *c, const tp_json *string, tp_token_visitor visit, void *ctx)
@@ -532,22 +515,10 @@ tp_forall tp_parse_forall(tp_ctx *c, const tp_json *string)
 typedef struct program {
     tp_ctx *c;
     tp_json **lines;
+    const int *indent; /* tp_indentations() */
     uint32_t n, at;
     int depth;
 } program;
-
-/* Columns of indentation, or -1 for a blank or comment line. */
-static int indentation(tp_ctx *c, const tp_json *line)
-{
-    tp_str t = line->u.string;
-    size_t i = 0;
-    while (i < t.n && t.p[i] == ' ')
-        i++;
-    if (i < t.n && t.p[i] == '\t')
-        tp_raise(c, TP_RULE_SPEC_SYNTAX, tp_json_inside(c, line, i, i + 1), "indent with spaces",
-                 "a tab in the indentation");
-    return i == t.n || t.p[i] == '#' ? -1 : (int)i;
-}
 
 static void refuse_keyword(parser *p)
 {
@@ -555,7 +526,7 @@ static void refuse_keyword(parser *p)
         const char *word, *help;
     } NEVER[] = {{"break", "test for it in `while`, or do the rest under an `if`"},
                  {"continue", "do the rest under an `if`"},
-                 {"import", "functions have no prefix: exp(x), dot(a, b)"},
+                 {"import", "numpy, jax, math and scipy may be imported; functions of bodies have no prefix: exp(x)"},
                  {"lambda", "write the expression itself, or a def"},
                  {"elif", "it stands below an `if`, as far to the right"},
                  {"else", "it stands below an `if`, as far to the right"}};
@@ -613,6 +584,21 @@ static bool is_names(const tp_node *n)
     return n->kind == TP_N_SEQUENCE && n->nkids > 0;
 }
 
+/* assert c, "text" is check(c, "text") */
+static void parse_assertion(parser *p, tp_syntax *s)
+{
+    uint32_t from = p->now.from;
+    next(p);
+    tp_node *c = parse_binary(p, 0), *text = accept(p, ",") ? parse_binary(p, 0) : node_new(p, TP_N_STRING, from);
+    if (!text->text.n)
+        text->text = TP_S("an assertion");
+    s->kind = TP_S_EXPR;
+    s->value = node_new(p, TP_N_CALL, from);
+    s->value->text = TP_S("check");
+    set_kids(p, s->value, 2, (tp_node *[]){c, text});
+    finish(p, s->value);
+}
+
 static void parse_simple(parser *p, tp_syntax *s)
 {
     refuse_keyword(p);
@@ -623,6 +609,10 @@ static void parse_simple(parser *p, tp_syntax *s)
     if (accept(p, "return")) {
         s->kind = TP_S_RETURN;
         s->value = parse_tuple(p, parse_whole);
+        return;
+    }
+    if (at(p, "assert")) {
+        parse_assertion(p, s);
         return;
     }
     tp_node *target = parse_tuple(p, parse_whole);
@@ -664,12 +654,12 @@ static tp_block parse_suite(program *g, parser *p, int indent)
         fail_at(p, p->now.from, p->now.to, "put it on the next line, indented",
                 "a statement follows `:` on the same line");
     uint32_t k = g->at;
-    while (k < g->n && indentation(g->c, g->lines[k]) < 0)
+    while (k < g->n && g->indent[k] < 0)
         k++;
-    if (k == g->n || indentation(g->c, g->lines[k]) <= indent)
+    if (k == g->n || g->indent[k] <= indent)
         fail_at(p, p->text.n ? (uint32_t)p->text.n - 1 : 0, (uint32_t)p->text.n, "indent the statements under it",
                 "an indented block is expected after this line");
-    return parse_block(g, indentation(g->c, g->lines[k]));
+    return parse_block(g, g->indent[k]);
 }
 
 static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
@@ -678,9 +668,9 @@ static tp_syntax *parse_if(program *g, parser *p, tp_syntax *s, int indent)
     next(p);
     s->value = parse_binary(p, 0);
     s->body = parse_suite(g, p, indent);
-    while (g->at < g->n && indentation(g->c, g->lines[g->at]) < 0)
+    while (g->at < g->n && g->indent[g->at] < 0)
         g->at++;
-    if (g->at < g->n && indentation(g->c, g->lines[g->at]) == indent) {
+    if (g->at < g->n && g->indent[g->at] == indent) {
         parser q = parser_new(g->c, g->lines[g->at]);
         if (at(&q, "elif")) {
             tp_syntax *inner = TP_NEW(g->c->arena, tp_syntax);
@@ -728,7 +718,7 @@ static tp_block parse_block(program *g, int indent)
         tp_raise(g->c, TP_RULE_SPEC_SYNTAX, g->lines[g->at]->loc, NULL, "statements are nested too deep");
     while (g->at < g->n) {
         const tp_json *line = g->lines[g->at];
-        int here = indentation(g->c, line);
+        int here = g->indent[g->at];
         if (here < 0) {
             g->at++;
             continue;
@@ -777,8 +767,8 @@ static tp_block parse_block(program *g, int indent)
 static int first_indentation(const program *g)
 {
     for (uint32_t i = 0; i < g->n; i++)
-        if (indentation(g->c, g->lines[i]) >= 0)
-            return indentation(g->c, g->lines[i]);
+        if (g->indent[i] >= 0)
+            return g->indent[i];
     return 0;
 }
 
@@ -796,5 +786,6 @@ tp_block tp_parse_program(tp_ctx *c, const tp_json *lines)
         if (memchr(g.lines[i]->u.string.p, '\n', g.lines[i]->u.string.n))
             tp_raise(c, TP_RULE_SPEC_SYNTAX, g.lines[i]->loc, "write one string per line",
                      "a line break inside a line");
+    g.indent = tp_indentations(c, g.lines, g.n);
     return parse_block(&g, lines->u.items.indented ? first_indentation(&g) : 0);
 }

@@ -4,7 +4,7 @@
     references.py              run again, and fail where NumPy no longer gives what is recorded
 
 The text of a reference is Python, and beside a builtin one stands "x-formula", its formula written out: it is executed, with NumPy's functions under their names, on the arrays of "x-test".
-Dtypes of floats are float64, as references compute with real numbers.
+Dtypes of floats are float64, as references compute with real numbers; JAX has them, too. Outputs are there, and zero.
 """
 
 import argparse
@@ -13,8 +13,11 @@ import json
 import math
 import pathlib
 
+import jax
 import numpy as np
+import scipy.special
 
+jax.config.update("jax_enable_x64", True)
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "references"
 
 
@@ -41,7 +44,7 @@ def names(spec, sizes):
     space = {n: getattr(np, n) for n in (
         "zeros ones zeros_like ones_like full_like where exp log sqrt abs maximum minimum einsum arange repeat argmax "
         "dot tril triu inf floor concatenate stack tanh sin cos full mean prod matmul cumsum argmin flip swapaxes").split()}
-    space |= {"softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "sum": total, "range": range,
+    space |= {"np": np, "math": math, "scipy": scipy, "softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "sum": total, "range": range,
               "logistic": lambda x: 1 / (1 + np.exp(-x)), "float32": np.float64, "bfloat16": np.float64, "int32": np.int64}
     for name, size in spec.get("sizes", {}).items():
         if name in sizes:
@@ -58,9 +61,10 @@ def values_of(spec):
     space = names(spec, test.get("sizes", {}))
     for given in (test.get("tables", {}), test.get("inputs", {})):
         space |= {n: np.asarray(v, dtype=np.float64 if kind(spec, n) else np.int64) for n, v in given.items()}
+    shapes = {o["name"]: [eval(str(d), {}, space) for d in o["shape"]] for o in spec["outputs"]}  # noqa: S307
+    space |= {n: np.zeros(s) for n, s in shapes.items()}
     with np.errstate(invalid="ignore"):
         exec("\n".join(spec.get("x-formula", spec["reference"])), space)  # noqa: S102  of our own tests
-    shapes = {o["name"]: [eval(str(d), {}, space) for d in o["shape"]] for o in spec["outputs"]}  # noqa: S307
     return {n: np.broadcast_to(space[n], s).tolist() for n, s in shapes.items()}
 
 

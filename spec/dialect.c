@@ -1,0 +1,674 @@
+/* Each translation is of one word or form; what no row knows stays, and the lowering says what is wrong with it. */
+#include "spec/dialect.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/map.h"
+#include "spec/kernel.h"
+
+typedef struct dialect {
+    tp_ctx *c;
+    const tp_kernel *k;
+    tp_map names; /* that the program uses: ASSIGNED or READ */
+} dialect;
+
+typedef enum use { READ = 1, ASSIGNED } use;
+enum { MOST_PARTS = 64 }; /* of one split */
+
+/* ---- nodes, at the place of another ---- */
+
+static tp_node *node(dialect *d, const tp_node *at, tp_node_kind kind, tp_str text, uint32_t nkids,
+                     tp_node *const *kids)
+{
+    tp_node *n = TP_NEW(d->c->arena, tp_node);
+    *n = (tp_node){.kind = kind, .source = at->source, .from = at->from, .to = at->to, .text = text, .nkids = nkids};
+    if (nkids) {
+        n->kids = TP_NEWN(d->c->arena, tp_node *, nkids);
+        memcpy(n->kids, kids, nkids * sizeof *kids);
+    }
+    return n;
+}
+
+static tp_node *name_node(dialect *d, const tp_node *at, tp_str text)
+{
+    return node(d, at, TP_N_NAME, text, 0, NULL);
+}
+
+static tp_node *int_node(dialect *d, const tp_node *at, int64_t value)
+{
+    tp_node *n = node(d, at, TP_N_INT, tp_printf(d->c->arena, "%lld", (long long)value), 0, NULL);
+    n->integer = value;
+    return n;
+}
+
+/* A number of either sign. */
+static tp_node *float_node(dialect *d, const tp_node *at, double value)
+{
+    tp_node *n = node(d, at, TP_N_FLOAT, tp_printf(d->c->arena, "%.17g", fabs(value)), 0, NULL);
+    n->real = fabs(value);
+    tp_node *minus = value < 0 ? node(d, at, TP_N_UNARY, (tp_str){NULL, 0}, 1, &n) : n;
+    minus->op = value < 0 ? TP_O_NEG : minus->op;
+    return minus;
+}
+
+static tp_node *binary_node(dialect *d, const tp_node *at, tp_operator op, tp_node *a, tp_node *b)
+{
+    tp_node *n = node(d, at, TP_N_BINARY, (tp_str){NULL, 0}, 2, (tp_node *[]){a, b});
+    n->op = op;
+    return n;
+}
+
+static tp_node *call_node(dialect *d, const tp_node *at, const char *name, uint32_t nargs, tp_node *const *args)
+{
+    return node(d, at, TP_N_CALL, tp_str_c(name), nargs, args);
+}
+
+static tp_node *keyword_node(dialect *d, const char *name, tp_node *value)
+{
+    return node(d, value, TP_N_KEYWORD, tp_str_c(name), 1, &value);
+}
+
+static tp_node *index_node(dialect *d, tp_node *x, tp_node *index)
+{
+    return node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 2, (tp_node *[]){x, index});
+}
+
+/* x.shape[axis] */
+static tp_node *extent_node(dialect *d, tp_node *x, tp_node *axis)
+{
+    return index_node(d, node(d, x, TP_N_ATTRIBUTE, TP_S("shape"), 1, &x), axis);
+}
+
+static tp_node *cast_node(dialect *d, tp_node *x, tp_node *dtype)
+{
+    return node(d, x, TP_N_METHOD, TP_S("astype"), 2, (tp_node *[]){x, dtype});
+}
+
+/* ---- names ---- */
+
+static bool is_declared(const dialect *d, tp_str name)
+{
+    return tp_size_find(d->k, name) || tp_named_number_find(d->k, name) || tp_table_find(d->k, name) >= 0 ||
+           tp_operand_find(d->k, name) >= 0;
+}
+
+static bool is_free(const dialect *d, tp_str name)
+{
+    return tp_map_get(&d->names, name) != ASSIGNED && !is_declared(d, name);
+}
+
+static tp_node *fresh_name(dialect *d, const tp_node *at, const char *wish)
+{
+    tp_str name = tp_str_c(wish);
+    for (uint32_t i = 1; tp_map_get(&d->names, name) || is_declared(d, name); i++)
+        name = tp_printf(d->c->arena, "%s_%u", wish, i);
+    tp_map_set(d->c->arena, &d->names, name, ASSIGNED);
+    return name_node(d, at, name);
+}
+
+static void note_name(dialect *d, tp_str name, use how)
+{
+    if (tp_map_get(&d->names, name) < how)
+        tp_map_set(d->c->arena, &d->names, name, how);
+}
+
+static void note_names(dialect *d, const tp_node *n, use how)
+{
+    if (n && n->kind == TP_N_NAME)
+        note_name(d, n->text, how);
+    for (uint32_t i = 0; n && i < n->nkids; i++)
+        note_names(d, n->kids[i], n->kind == TP_N_SEQUENCE || n->kind == TP_N_CALL ? how : READ);
+}
+
+static void note_block(dialect *d, const tp_block *b)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        note_names(d, s->target, ASSIGNED);
+        note_names(d, s->value, s->kind == TP_S_DEF ? ASSIGNED : READ);
+        if (s->kind == TP_S_DEF)
+            note_name(d, s->value->text, ASSIGNED);
+        note_block(d, &s->body);
+        note_block(d, &s->orelse);
+    }
+}
+
+static bool is_one_of(tp_str text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (tp_str_is(text, words[i]))
+            return true;
+    return false;
+}
+
+/* np, jax.nn, … */
+static bool is_module(const dialect *d, const tp_node *n)
+{
+    static const char *const TOP[] = {"np", "numpy", "jnp", "jax", "lax", "nn", "math", "scipy"},
+                             *const BELOW[] = {"numpy", "nn", "lax", "special", "linalg", "scipy"};
+    if (n->kind == TP_N_NAME)
+        return is_one_of(n->text, TOP, sizeof TOP / sizeof *TOP) && is_free(d, n->text);
+    return n->kind == TP_N_ATTRIBUTE && is_one_of(n->text, BELOW, sizeof BELOW / sizeof *BELOW) &&
+           is_module(d, n->kids[0]);
+}
+
+/* ---- words ---- */
+
+static const struct {
+    const char *theirs, *ours;
+} FUNCTIONS[] = {{"amax", "max"},           {"amin", "min"},           {"absolute", "abs"},      {"fabs", "abs"},
+                 {"negative", "neg"},       {"sigmoid", "logistic"},   {"expit", "logistic"},    {"swish", "silu"},
+                 {"concat", "concatenate"}, {"invert", "logical_not"}, {"isfinite", "is_finite"}};
+
+static const struct {
+    const char *name;
+    tp_operator op;
+} OPERATORS[] = {{"add", TP_O_ADD},
+                 {"subtract", TP_O_SUB},
+                 {"multiply", TP_O_MUL},
+                 {"divide", TP_O_TRUEDIV},
+                 {"true_divide", TP_O_TRUEDIV},
+                 {"floor_divide", TP_O_FLOORDIV},
+                 {"mod", TP_O_MOD},
+                 {"remainder", TP_O_MOD},
+                 {"power", TP_O_POW},
+                 {"less", TP_O_LT},
+                 {"less_equal", TP_O_LE},
+                 {"greater", TP_O_GT},
+                 {"greater_equal", TP_O_GE},
+                 {"equal", TP_O_EQ},
+                 {"not_equal", TP_O_NE},
+                 {"logical_and", TP_O_BITAND},
+                 {"logical_or", TP_O_BITOR},
+                 {"logical_xor", TP_O_BITXOR},
+                 {"bitwise_and", TP_O_BITAND},
+                 {"bitwise_or", TP_O_BITOR},
+                 {"bitwise_xor", TP_O_BITXOR},
+                 {"left_shift", TP_O_SHL},
+                 {"right_shift", TP_O_SHR}};
+
+static bool is_positional(const tp_node *n, uint32_t nargs)
+{
+    for (uint32_t i = 0; i < n->nkids; i++)
+        if (n->kids[i]->kind == TP_N_KEYWORD)
+            return false;
+    return n->nkids == nargs;
+}
+
+/* Takes the keyword out of a call; its value, or NULL. */
+static tp_node *take_keyword(tp_node *n, const char *name)
+{
+    for (uint32_t i = 0; i < n->nkids; i++) {
+        if (n->kids[i]->kind != TP_N_KEYWORD || !tp_str_is(n->kids[i]->text, name))
+            continue;
+        tp_node *value = n->kids[i]->kids[0];
+        memmove(&n->kids[i], &n->kids[i + 1], (n->nkids - i - 1) * sizeof *n->kids);
+        n->nkids--;
+        return value;
+    }
+    return NULL;
+}
+
+/* len(x), float("-inf"), reciprocal(x), outer(a, b), one_hot(x, n); NULL: none of these */
+static tp_node *short_call(dialect *d, tp_node *n)
+{
+    tp_node *x = n->nkids ? n->kids[0] : NULL;
+    bool one = is_positional(n, 1), two = is_positional(n, 2);
+    if (tp_str_is(n->text, "len") && one)
+        return extent_node(d, x, int_node(d, n, 0));
+    if (tp_str_is(n->text, "float") && one && x->kind == TP_N_STRING) {
+        bool negative = x->text.n && x->text.p[0] == '-';
+        tp_node *value = name_node(d, x, (tp_str){x->text.p + negative, x->text.n - negative});
+        tp_node *minus = node(d, x, TP_N_UNARY, (tp_str){NULL, 0}, 1, &value);
+        minus->op = TP_O_NEG;
+        return negative ? minus : value;
+    }
+    if (tp_str_is(n->text, "reciprocal") && one)
+        return binary_node(d, n, TP_O_TRUEDIV, int_node(d, n, 1), x);
+    if ((tp_str_is(n->text, "asarray") || tp_str_is(n->text, "array") || tp_str_is(n->text, "stop_gradient")) && one &&
+        x->kind != TP_N_SEQUENCE)
+        return x;
+    if (tp_str_is(n->text, "outer") && two)
+        return binary_node(
+            d, n, TP_O_MUL,
+            node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3,
+                 (tp_node *[]){x, node(d, x, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL), name_node(d, x, TP_S("None"))}),
+            n->kids[1]);
+    if (tp_str_is(n->text, "vstack") && one)
+        return call_node(d, n, "concatenate", 2, (tp_node *[]){x, keyword_node(d, "axis", int_node(d, n, 0))});
+    if (tp_str_is(n->text, "one_hot") && two) {
+        tp_node *ellipsis = node(d, x, TP_N_ELLIPSIS, (tp_str){NULL, 0}, 0, NULL);
+        tp_node *column =
+            node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3, (tp_node *[]){x, ellipsis, name_node(d, x, TP_S("None"))});
+        tp_node *hot = binary_node(d, n, TP_O_EQ, column, call_node(d, n, "arange", 1, &n->kids[1]));
+        return cast_node(d, hot, name_node(d, n, TP_S("float32")));
+    }
+    if (one && (tp_dtype_find(n->text) != TP_NO_DTYPE || tp_str_is(n->text, "float")) && x->kind != TP_N_STRING)
+        return x->kind == TP_N_INT || x->kind == TP_N_FLOAT
+                   ? x
+                   : cast_node(d, x, name_node(d, n, tp_str_is(n->text, "float") ? TP_S("float64") : n->text));
+    return NULL;
+}
+
+/* std, norm: of other functions with the same axes */
+static tp_node *composed_call(dialect *d, tp_node *n)
+{
+    if (!n->nkids || n->kids[0]->kind == TP_N_KEYWORD)
+        return NULL;
+    if (tp_str_is(n->text, "std")) {
+        tp_node *var = call_node(d, n, "var", n->nkids, n->kids);
+        return call_node(d, n, "sqrt", 1, &var);
+    }
+    if (tp_str_is(n->text, "norm") && (n->nkids == 1 || n->kids[1]->kind == TP_N_KEYWORD)) {
+        tp_node *squares = call_node(d, n, "square", 1, n->kids), *sum = call_node(d, n, "sum", n->nkids, n->kids);
+        sum->kids[0] = squares;
+        return call_node(d, n, "sqrt", 1, &sum);
+    }
+    return NULL;
+}
+
+/* Functions of ours that take the dtype of their result. */
+static bool takes_dtype(tp_str name)
+{
+    static const char *const NAMES[] = {"zeros", "ones", "full", "iota", "bitcast", "astype"};
+    return is_one_of(name, NAMES, sizeof NAMES / sizeof *NAMES);
+}
+
+/* 0.0, -inf */
+static bool is_real(const tp_node *n)
+{
+    n = n->kind == TP_N_UNARY ? n->kids[0] : n;
+    return n->kind == TP_N_FLOAT || (n->kind == TP_N_NAME && (tp_str_is(n->text, "inf") || tp_str_is(n->text, "nan")));
+}
+
+static tp_node *translate_call(dialect *d, tp_node *n)
+{
+    if (tp_map_get(&d->names, n->text) == ASSIGNED) /* a function of the program */
+        return n;
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
+        if (tp_str_is(n->text, FUNCTIONS[i].theirs))
+            n->text = tp_str_c(FUNCTIONS[i].ours);
+    take_keyword(n, "precision");
+    take_keyword(n, "optimize");
+    if (!tp_str_is(n->text, "dot"))
+        take_keyword(n, "preferred_element_type");
+    if (tp_str_is(n->text, "full") && is_positional(n, 2) && is_real(n->kids[1]))
+        return call_node(d, n, "full", 3, (tp_node *[]){n->kids[0], n->kids[1], name_node(d, n, TP_S("float32"))});
+    tp_node *dtype = takes_dtype(n->text) ? NULL : take_keyword(n, "dtype"), *out = NULL;
+    for (size_t i = 0; i < sizeof OPERATORS / sizeof *OPERATORS && !out; i++)
+        if (tp_str_is(n->text, OPERATORS[i].name) && is_positional(n, 2))
+            out = binary_node(d, n, OPERATORS[i].op, n->kids[0], n->kids[1]);
+    if (!out && tp_str_is(n->text, "logical_not") && is_positional(n, 1)) {
+        out = node(d, n, TP_N_UNARY, (tp_str){NULL, 0}, 1, n->kids);
+        out->op = TP_O_INVERT;
+    }
+    out = out ? out : short_call(d, n);
+    out = out ? out : composed_call(d, n);
+    out = out ? out : n;
+    return dtype ? cast_node(d, out, dtype) : out;
+}
+
+/* max(x, 1) of NumPy is along an axis. */
+static void name_axis(dialect *d, tp_node *n)
+{
+    static const char *const FOLDS[] = {"max", "min", "amax", "amin"};
+    if (n->nkids == 2 && n->kids[1]->kind != TP_N_KEYWORD && is_one_of(n->text, FOLDS, sizeof FOLDS / sizeof *FOLDS))
+        n->kids[1] = keyword_node(d, "axis", n->kids[1]);
+}
+
+/* Functions that mean something else under their module's name than under ours. */
+static bool differs(const tp_node *module, tp_node *n)
+{
+    bool lax = tp_str_is(module->text, "lax"),
+         scipy = tp_str_is(module->text, "special") || tp_str_is(module->text, "scipy");
+    if (lax && n->nkids == 3 && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
+        n->text = tp_str_is(n->text, "max") ? TP_S("maximum") : TP_S("minimum");
+    if (lax && tp_str_is(n->text, "round")) /* halves away from zero */
+        return true;
+    if (!lax && n->nkids == 3 && tp_str_is(n->text, "take")) /* of all elements in a row */
+        return true;
+    return scipy && n->nkids == 2 &&
+           (tp_str_is(n->text, "softmax") || tp_str_is(n->text, "log_softmax")); /* over all */
+}
+
+static tp_node *translate_method(dialect *d, tp_node *n)
+{
+    tp_node *x = n->kids[0];
+    bool module = is_module(d, x);
+    if (module && differs(x, n))
+        return n;
+    if (module || tp_str_is(n->text, "std")) {
+        n->kind = TP_N_CALL;
+        n->kids += module;
+        n->nkids -= module;
+        if (module)
+            name_axis(d, n);
+        return translate_call(d, n);
+    }
+    if ((tp_str_is(n->text, "ravel") || tp_str_is(n->text, "flatten")) && n->nkids == 1)
+        return call_node(d, n, "reshape", 2, (tp_node *[]){x, int_node(d, n, -1)});
+    if (n->nkids == 2)
+        name_axis(d, n);
+    tp_node *dtype = takes_dtype(n->text) ? NULL : take_keyword(n, "dtype");
+    if (tp_str_is(n->text, "astype") && n->nkids == 2) {
+        tp_node *to = n->kids[1];
+        if (to->kind == TP_N_NAME && tp_str_is(to->text, "float"))
+            to->text = TP_S("float64");
+        if (to->kind == TP_N_NAME && tp_str_is(to->text, "int"))
+            to->text = TP_S("int32");
+    }
+    return dtype ? cast_node(d, n, dtype) : n;
+}
+
+/* What jnp.finfo tells. */
+static const struct {
+    tp_dtype dtype;
+    double value;
+} LARGEST[] = {{TP_F64, DBL_MAX}, {TP_F32, (double)FLT_MAX}, {TP_BF16, 0x1.fep127}, {TP_F16, 65504.0}};
+
+/* np.float32, np.inf, math.pi, np.finfo(np.float32).min; x.dtype of an array of the spec */
+static tp_node *translate_attribute(dialect *d, tp_node *n)
+{
+    tp_node *x = n->kids[0];
+    if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME) {
+        int operand = tp_operand_find(d->k, x->text);
+        return operand < 0 ? n : name_node(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
+    }
+    tp_dtype of = x->kind == TP_N_CALL && tp_str_is(x->text, "finfo") && x->nkids == 1 && x->kids[0]->kind == TP_N_NAME
+                      ? tp_dtype_find(x->kids[0]->text)
+                      : TP_NO_DTYPE;
+    for (size_t i = 0; i < sizeof LARGEST / sizeof *LARGEST; i++)
+        if (LARGEST[i].dtype == of && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
+            return float_node(d, n, tp_str_is(n->text, "max") ? LARGEST[i].value : -LARGEST[i].value);
+    if (!is_module(d, x) || is_module(d, n))
+        return n;
+    if (tp_str_is(n->text, "pi") || tp_str_is(n->text, "e"))
+        return tp_str_is(n->text, "pi") ? float_node(d, n, 3.141592653589793) : float_node(d, n, 2.718281828459045);
+    return name_node(d, n,
+                     tp_str_is(n->text, "newaxis") ? TP_S("None")
+                     : tp_str_is(n->text, "bool_") ? TP_S("bool")
+                                                   : n->text);
+}
+
+static tp_node *translate(dialect *d, tp_node *n)
+{
+    for (uint32_t i = 0; i < n->nkids; i++)
+        n->kids[i] = translate(d, n->kids[i]);
+    switch (n->kind) {
+    case TP_N_CALL: return translate_call(d, n);
+    case TP_N_METHOD: return translate_method(d, n);
+    case TP_N_ATTRIBUTE: return translate_attribute(d, n);
+    case TP_N_INT:
+    case TP_N_FLOAT:
+    case TP_N_STRING:
+    case TP_N_NAME:
+    case TP_N_UNARY:
+    case TP_N_BINARY:
+    case TP_N_TERNARY:
+    case TP_N_INDEX:
+    case TP_N_SEQUENCE:
+    case TP_N_KEYWORD:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT: break;
+    }
+    return n;
+}
+
+/* ---- statements ---- */
+
+static tp_syntax *statement(dialect *d, const tp_syntax *at, tp_stmt_kind kind, tp_node *target, tp_node *value)
+{
+    tp_syntax *s = TP_NEW(d->c->arena, tp_syntax);
+    *s = (tp_syntax){.kind = kind, .line = at->line, .number = at->number, .target = target, .value = value};
+    return s;
+}
+
+/* o[i][j] = v is o[i, j] = v */
+static void join_indices(dialect *d, tp_node *target)
+{
+    while (target->kids[0]->kind == TP_N_INDEX) {
+        tp_node *inner = target->kids[0], **kids;
+        for (uint32_t i = 1; i < inner->nkids; i++)
+            if (inner->kids[i]->kind != TP_N_INT && inner->kids[i]->kind != TP_N_NAME)
+                return;
+        uint32_t n = inner->nkids + target->nkids - 1;
+        kids = TP_NEWN(d->c->arena, tp_node *, n);
+        memcpy(kids, inner->kids, inner->nkids * sizeof *kids);
+        memcpy(kids + inner->nkids, target->kids + 1, (target->nkids - 1) * sizeof *kids);
+        target->kids = kids;
+        target->nkids = n;
+    }
+}
+
+/* y = x.at[i].set(v) is y = x, then y[i] = v */
+static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
+{
+    static const struct {
+        const char *method;
+        bool augmented;
+        tp_operator op;
+    } ROWS[] = {{"set", false, TP_O_ADD}, {"add", true, TP_O_ADD}, {"multiply", true, TP_O_MUL}};
+    tp_node *call = s->value, *place = call->kind == TP_N_METHOD && call->nkids == 2 ? call->kids[0] : NULL;
+    if (s->kind != TP_S_ASSIGN || s->augmented || !place || place->kind != TP_N_INDEX ||
+        place->kids[0]->kind != TP_N_ATTRIBUTE || !tp_str_is(place->kids[0]->text, "at"))
+        return false;
+    tp_node *x = place->kids[0]->kids[0];
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        if (!tp_str_is(call->text, ROWS[i].method))
+            continue;
+        if (x->kind != TP_N_NAME || !tp_str_eq(x->text, s->target->text))
+            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, s->target, x));
+        place->kids[0] = name_node(d, s->target, s->target->text);
+        tp_syntax *store = statement(d, s, TP_S_STORE, place, call->kids[1]);
+        store->augmented = ROWS[i].augmented;
+        store->op = ROWS[i].op;
+        tp_push(d->c->arena, *into, store);
+        return true;
+    }
+    return false;
+}
+
+/* a, b = split(x, 2, axis): slices, of equal size */
+static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
+{
+    tp_node *call = s->value, *axis = NULL;
+    if (s->kind != TP_S_UNPACK || call->kind != TP_N_CALL || !tp_str_is(call->text, "split") || call->nkids < 2 ||
+        call->nkids > 3 || call->kids[1]->kind != TP_N_INT || call->kids[1]->integer != (int64_t)s->target->nkids)
+        return false;
+    axis = call->nkids == 3 ? call->kids[2] : int_node(d, call, 0);
+    axis = axis->kind == TP_N_KEYWORD ? axis->kids[0] : axis;
+    bool last = axis->kind == TP_N_UNARY && axis->op == TP_O_NEG && axis->kids[0]->kind == TP_N_INT &&
+                axis->kids[0]->integer == 1;
+    if (!last && (axis->kind != TP_N_INT || axis->integer >= TP_MAX_RANK))
+        return false;
+    uint32_t before = last ? 1 : (uint32_t)axis->integer;
+    tp_node *x = fresh_name(d, call, "whole"), *extent = extent_node(d, x, axis), *parts[MOST_PARTS];
+    if (s->target->nkids > MOST_PARTS)
+        return false;
+    tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, x, call->kids[0]));
+    tp_node *rest = binary_node(d, call, TP_O_MOD, extent, call->kids[1]);
+    tp_node *check[] = {binary_node(d, call, TP_O_EQ, rest, int_node(d, call, 0)),
+                        node(d, call, TP_N_STRING, TP_S("split into equal parts"), 0, NULL)};
+    tp_push(d->c->arena, *into, statement(d, s, TP_S_EXPR, NULL, call_node(d, call, "check", 2, check)));
+    tp_node *width = binary_node(d, call, TP_O_FLOORDIV, extent, call->kids[1]);
+    for (uint32_t i = 0; i < s->target->nkids; i++) {
+        tp_node *kids[TP_MAX_RANK + 2] = {x};
+        for (uint32_t k = 0; k < before; k++)
+            kids[k + 1] = node(d, call, last ? TP_N_ELLIPSIS : TP_N_COLON, (tp_str){NULL, 0}, 0, NULL);
+        tp_node *ends[] = {binary_node(d, call, TP_O_MUL, int_node(d, call, i), width),
+                           binary_node(d, call, TP_O_MUL, int_node(d, call, (int64_t)i + 1), width),
+                           node(d, call, TP_N_ABSENT, (tp_str){NULL, 0}, 0, NULL)};
+        kids[before + 1] = node(d, call, TP_N_SLICE, (tp_str){NULL, 0}, 3, ends);
+        parts[i] = node(d, call, TP_N_INDEX, (tp_str){NULL, 0}, before + 2, kids);
+    }
+    s->value = node(d, call, TP_N_SEQUENCE, (tp_str){NULL, 0}, s->target->nkids, parts);
+    return false;
+}
+
+/* reversed(range(lo, hi)) */
+static tp_node *backwards(dialect *d, const tp_node *n)
+{
+    const tp_node *range = n->nkids == 1 ? n->kids[0] : n;
+    if (range->kind != TP_N_CALL || !tp_str_is(range->text, "range") || range->nkids < 1 || range->nkids > 2)
+        return NULL;
+    tp_node *lo = range->nkids == 2 ? range->kids[0] : int_node(d, n, 0), *one = int_node(d, n, 1);
+    tp_node *minus = node(d, n, TP_N_UNARY, (tp_str){NULL, 0}, 1, &one);
+    minus->op = TP_O_NEG;
+    tp_node *ends[] = {binary_node(d, n, TP_O_SUB, range->kids[range->nkids - 1], one),
+                       binary_node(d, n, TP_O_SUB, lo, one), minus};
+    return call_node(d, n, "range", 3, ends);
+}
+
+/* A loop over the rows of arrays: names, one for each of the arrays; the first of them counts (enumerate). */
+static void loop_over_rows(dialect *d, tp_syntax *s, tp_node *const *names, uint32_t n, tp_node *const *arrays,
+                           bool counted, tp_block *into)
+{
+    tp_node *turn = counted ? names[0] : fresh_name(d, s->value, "turn"), *first = NULL;
+    tp_block body = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        tp_node *x = arrays[i];
+        if (x->kind != TP_N_NAME) {
+            x = fresh_name(d, x, "rows");
+            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, x, arrays[i]));
+        }
+        first = first ? first : x;
+        tp_push(d->c->arena, body, statement(d, s, TP_S_ASSIGN, names[i + counted], index_node(d, x, turn)));
+    }
+    for (uint32_t i = 0; i < s->body.len; i++)
+        tp_push(d->c->arena, body, s->body.at[i]);
+    tp_node *length = extent_node(d, first, int_node(d, s->value, 0));
+    s->value = call_node(d, s->value, "range", 1, &length);
+    s->target = turn;
+    s->body = body;
+}
+
+static void translate_loop(dialect *d, tp_syntax *s, tp_block *into)
+{
+    tp_node *over = s->value, *back = NULL;
+    bool call = over->kind == TP_N_CALL && tp_map_get(&d->names, over->text) != ASSIGNED,
+         enumerated = call && tp_str_is(over->text, "enumerate"), zipped = call && tp_str_is(over->text, "zip");
+    const tp_node *names = s->target;
+    uint32_t several = names->kind == TP_N_SEQUENCE ? names->nkids : 1;
+    if (over->kind == TP_N_SEQUENCE || (call && tp_str_is(over->text, "range")))
+        return;
+    if (call && tp_str_is(over->text, "reversed") && (back = backwards(d, over)))
+        s->value = back;
+    else if (enumerated && over->nkids == 1 && several == 2)
+        loop_over_rows(d, s, names->kids, 1, over->kids, true, into);
+    else if (zipped && over->nkids >= 1 && several == over->nkids && names->kind == TP_N_SEQUENCE)
+        loop_over_rows(d, s, names->kids, several, over->kids, false, into);
+    else if (!enumerated && !zipped && names->kind == TP_N_NAME)
+        loop_over_rows(d, s, &s->target, 1, &over, false, into);
+}
+
+static void translate_block(dialect *d, tp_block *b)
+{
+    tp_block out = {0};
+    for (uint32_t i = 0; i < b->len; i++) {
+        tp_syntax *s = b->at[i];
+        tp_node **nodes[] = {&s->target, &s->note, &s->value};
+        for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++)
+            if (*nodes[k] && !(s->kind == TP_S_DEF && nodes[k] == &s->value))
+                *nodes[k] = translate(d, *nodes[k]);
+        translate_block(d, &s->body);
+        translate_block(d, &s->orelse);
+        if (s->kind == TP_S_STORE)
+            join_indices(d, s->target);
+        if (s->kind == TP_S_FOR)
+            translate_loop(d, s, &out);
+        if (!translate_at(d, s, &out) && !translate_split(d, s, &out))
+            tp_push(d->c->arena, out, s);
+    }
+    *b = out;
+}
+
+/* What is assigned within loops and branches, or in parts. */
+static void note_changed(dialect *d, const tp_block *b, bool nested, tp_map *changed)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        const tp_node *targets = s->target, *const *names = &targets;
+        uint32_t n = targets ? 1 : 0;
+        if (n && targets->kind == TP_N_INDEX)
+            targets = targets->kids[0];
+        if (n && targets->kind == TP_N_SEQUENCE) {
+            names = (const tp_node *const *)targets->kids;
+            n = targets->nkids;
+        }
+        for (uint32_t k = 0; (nested || s->kind == TP_S_STORE) && k < n && s->kind != TP_S_FOR; k++)
+            if (names[k]->kind == TP_N_NAME)
+                tp_map_set(d->c->arena, changed, names[k]->text, 1);
+        if (s->kind != TP_S_DEF) {
+            note_changed(d, &s->body, true, changed);
+            note_changed(d, &s->orelse, true, changed);
+        }
+    }
+}
+
+static bool is_whole(const tp_syntax *s)
+{
+    for (uint32_t i = 1; i < s->target->nkids; i++)
+        if (s->target->kids[i]->kind != TP_N_COLON && s->target->kids[i]->kind != TP_N_ELLIPSIS)
+            return false;
+    return !s->augmented;
+}
+
+/* Does the first statement that assigns it assign a part? */
+static bool begins_in_parts(const tp_block *b, tp_str name, bool nested, bool *found)
+{
+    for (uint32_t i = 0; i < b->len && !*found; i++) {
+        const tp_syntax *s = b->at[i];
+        const tp_node *x = s->kind == TP_S_STORE ? s->target->kids[0] : s->target;
+        if (s->kind == TP_S_DEF)
+            continue;
+        *found = x && x->kind == TP_N_NAME && tp_str_eq(x->text, name);
+        for (uint32_t k = 0; x && x->kind == TP_N_SEQUENCE && k < x->nkids; k++)
+            *found |= tp_str_eq(x->kids[k]->text, name);
+        if (*found)
+            return s->kind == TP_S_STORE && (nested || !is_whole(s));
+        if (begins_in_parts(&s->body, name, true, found) || begins_in_parts(&s->orelse, name, true, found))
+            return true;
+    }
+    return false;
+}
+
+static tp_syntax *zeros_of(dialect *d, const tp_syntax *first, const tp_node *at, const tp_operand *o)
+{
+    tp_node *x = name_node(d, at, o->name), *dtype = name_node(d, at, tp_str_c(tp_dtype_info(o->dtype)->name));
+    tp_node *shape = node(d, at, TP_N_ATTRIBUTE, TP_S("shape"), 1, &x);
+    return statement(d, first, TP_S_ASSIGN, x, call_node(d, at, "zeros", 2, (tp_node *[]){shape, dtype}));
+}
+
+/* Inputs that change within loops and branches or in parts begin as what they are, outputs that are assigned in parts
+ * as zeros. */
+static void begin_arrays(dialect *d, tp_block *program)
+{
+    tp_map changed = {0};
+    tp_block out = {0};
+    note_changed(d, program, false, &changed);
+    const tp_syntax *first = program->len ? program->at[0] : NULL;
+    const tp_node *at = !first ? NULL : first->target ? first->target : first->value;
+    for (uint32_t i = 0; at && i < d->k->ninputs + d->k->noutputs; i++) {
+        const tp_operand *o = &d->k->operands[i];
+        bool found = false;
+        if (o->role == TP_INPUT && tp_map_get(&changed, o->name))
+            tp_push(d->c->arena, out,
+                    statement(d, first, TP_S_ASSIGN, name_node(d, at, o->name), name_node(d, at, o->name)));
+        if (o->role == TP_OUTPUT && begins_in_parts(program, o->name, false, &found))
+            tp_push(d->c->arena, out, zeros_of(d, first, at, o));
+    }
+    for (uint32_t i = 0; i < program->len; i++)
+        tp_push(d->c->arena, out, program->at[i]);
+    *program = out;
+}
+
+void tp_translate_dialect(tp_ctx *c, const tp_kernel *k, tp_block *program)
+{
+    dialect d = {.c = c, .k = k};
+    note_block(&d, program);
+    translate_block(&d, program);
+    begin_arrays(&d, program);
+}

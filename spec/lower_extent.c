@@ -1,0 +1,42 @@
+/* Extents: those of what stands in the text, and those that are written. */
+#include "spec/lower.h"
+
+tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d)
+{
+    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
+    if (!l->reference || operand >= 0)
+        return -1;
+    tp_vid length = lower_length(l, lower_expr(l, x), d);
+    return length;
+}
+
+const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
+{
+    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
+    if (operand >= 0) {
+        const tp_operand *o = &l->k->operands[operand];
+        lower_check_open(l, (uint32_t)operand, x);
+        *rank = l->reference ? o->rank : o->ref_rank;
+        return l->reference ? o->shape : o->ref_shape;
+    }
+    const tp_value *v = lower_value(l, lower_expr(l, x));
+    *rank = v->rank;
+    return v->dims;
+}
+
+uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
+{
+    if (n->kind == TP_N_ATTRIBUTE && tp_str_is(n->text, "shape")) {
+        uint32_t rank;
+        const tp_expr *of = lower_shape_of(l, n->kids[0], &rank);
+        memcpy(dims, of, rank * sizeof *dims);
+        return rank;
+    }
+    const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
+    uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;
+    if (count > TP_MAX_RANK)
+        lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
+    for (uint32_t i = 0; i < count; i++)
+        dims[i] = lower_static_int(l, items[i], "a dimension");
+    return count;
+}
