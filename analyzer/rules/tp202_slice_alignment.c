@@ -213,7 +213,7 @@ static void check_structure(tp_analysis *a, const tp_use *u, const char *why)
 static bool is_copy(const tp_statement *s, void *ctx)
 {
     (void)ctx;
-    return s->kind == TP_COPY_START || s->kind == TP_COPY_WAIT;
+    return s->from || s->kind == TP_COPY_START || s->kind == TP_COPY_WAIT;
 }
 
 /* Without a copy nobody needs the flow, which a sweep would follow again for each shape. */
