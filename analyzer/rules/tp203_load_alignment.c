@@ -144,8 +144,32 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
                       : TP_S("slice whole tiles, or one row at a time");
 }
 
+static bool starts_computed(const tp_analysis *a, const tp_access *access)
+{
+    for (uint32_t d = 0; access && d < a->k->operands[access->operand].ref_rank; d++) {
+        if (access->subs[d].kind == TP_SUB_FULL)
+            continue;
+        const tp_value *start = &a->k->body->values.at[access->subs[d].start];
+        if (start->dtype != TP_WEAK_INT || !is_static(a, start->meaning))
+            return true;
+    }
+    return false;
+}
+
+static bool is_asked(const tp_statement *s, void *ctx)
+{
+    const tp_access *all[] = {s->inst ? s->inst->access : NULL, s->access, s->from};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (starts_computed(ctx, all[i]))
+            return true;
+    return false;
+}
+
+/* Without a computed start nobody needs the flow, which a sweep would follow again for each shape. */
 static void check(tp_analysis *a)
 {
+    if (!a->k->body || !tp_region_any(&a->k->body->statements, is_asked, a))
+        return;
     const tp_flow *f = tp_flow_of(a);
     for (uint32_t i = 0; f && i < f->uses.len; i++)
         if (f->uses.at[i].kind == TP_USE_SLICE) {
