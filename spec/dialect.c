@@ -245,9 +245,7 @@ static tp_node *short_call(dialect *d, tp_node *n)
         return cast_node(d, hot, name_node(d, n, TP_S("float32")));
     }
     if (one && (tp_dtype_find(n->text) != TP_NO_DTYPE || tp_str_is(n->text, "float")) && x->kind != TP_N_STRING)
-        return x->kind == TP_N_INT || x->kind == TP_N_FLOAT
-                   ? x
-                   : cast_node(d, x, name_node(d, n, tp_str_is(n->text, "float") ? TP_S("float64") : n->text));
+        return cast_node(d, x, name_node(d, n, tp_str_is(n->text, "float") ? TP_S("float64") : n->text));
     return NULL;
 }
 
@@ -443,7 +441,7 @@ static void join_indices(dialect *d, tp_node *target)
     }
 }
 
-/* y = x.at[i].set(v) is y = x, then y[i] = v */
+/* y = x.at[i].set(v) is updated = x, updated[i] = v, y = updated: i and v may read y */
 static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
 {
     static const struct {
@@ -459,13 +457,17 @@ static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         if (!tp_str_is(call->text, ROWS[i].method))
             continue;
-        if (x->kind != TP_N_NAME || !tp_str_eq(x->text, s->target->text))
-            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, s->target, x));
-        place->kids[0] = name_node(d, s->target, s->target->text);
+        bool same = x->kind == TP_N_NAME && tp_str_eq(x->text, s->target->text);
+        tp_node *name = same ? s->target : fresh_name(d, s->target, "updated");
+        place->kids[0] = name_node(d, s->target, name->text);
         tp_syntax *store = statement(d, s, TP_S_STORE, place, call->kids[1]);
         store->augmented = ROWS[i].augmented;
         store->op = ROWS[i].op;
+        if (!same)
+            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, name, x));
         tp_push(d->c->arena, *into, store);
+        if (!same)
+            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, s->target, name_node(d, s->target, name->text)));
         return true;
     }
     return false;
@@ -475,8 +477,9 @@ static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
 static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
 {
     tp_node *call = s->value, *axis = NULL;
-    if (s->kind != TP_S_UNPACK || call->kind != TP_N_CALL || !tp_str_is(call->text, "split") || call->nkids < 2 ||
-        call->nkids > 3 || call->kids[1]->kind != TP_N_INT || call->kids[1]->integer != (int64_t)s->target->nkids)
+    if (s->kind != TP_S_UNPACK || call->kind != TP_N_CALL || !tp_str_is(call->text, "split") ||
+        tp_map_get(&d->names, call->text) == ASSIGNED || call->nkids < 2 || call->nkids > 3 ||
+        call->kids[1]->kind != TP_N_INT || call->kids[1]->integer != (int64_t)s->target->nkids)
         return false;
     axis = call->nkids == 3 ? call->kids[2] : int_node(d, call, 0);
     axis = axis->kind == TP_N_KEYWORD ? axis->kids[0] : axis;
@@ -522,6 +525,34 @@ static tp_node *backwards(dialect *d, const tp_node *n)
     return call_node(d, n, "range", 3, ends);
 }
 
+static bool mentions(const tp_node *n, tp_str name)
+{
+    bool found = n->kind == TP_N_NAME && tp_str_eq(n->text, name);
+    for (uint32_t i = 0; i < n->nkids && !found; i++)
+        found = mentions(n->kids[i], name);
+    return found;
+}
+
+/* Does the block assign a name of `rows` in parts or by an operator, or one of `arrays` at all? In NumPy rows are
+ * views. */
+static bool changes_rows(const tp_block *b, const tp_node *rows, const tp_node *arrays)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        const tp_node *x = s->kind == TP_S_STORE ? s->target->kids[0] : s->target;
+        uint32_t n = !x ? 0 : x->kind == TP_N_SEQUENCE ? x->nkids : 1;
+        for (uint32_t k = 0; k < n; k++) {
+            const tp_node *name = x->kind == TP_N_SEQUENCE ? x->kids[k] : x;
+            if (name->kind == TP_N_NAME && (mentions(arrays, name->text) ||
+                                            ((s->augmented || s->kind == TP_S_STORE) && mentions(rows, name->text))))
+                return true;
+        }
+        if (changes_rows(&s->body, rows, arrays) || changes_rows(&s->orelse, rows, arrays))
+            return true;
+    }
+    return false;
+}
+
 /* A loop over the rows of arrays: names, one for each of the arrays; the first of them counts (enumerate). */
 static void loop_over_rows(dialect *d, tp_syntax *s, tp_node *const *names, uint32_t n, tp_node *const *arrays,
                            bool counted, tp_block *into)
@@ -554,13 +585,14 @@ static void translate_loop(dialect *d, tp_syntax *s, tp_block *into)
     uint32_t several = names->kind == TP_N_SEQUENCE ? names->nkids : 1;
     if (over->kind == TP_N_SEQUENCE || (call && tp_str_is(over->text, "range")))
         return;
+    bool views = changes_rows(&s->body, names, over);
     if (call && tp_str_is(over->text, "reversed") && (back = backwards(d, over)))
         s->value = back;
-    else if (enumerated && over->nkids == 1 && several == 2)
+    else if (!views && enumerated && over->nkids == 1 && several == 2)
         loop_over_rows(d, s, names->kids, 1, over->kids, true, into);
-    else if (zipped && over->nkids >= 1 && several == over->nkids && names->kind == TP_N_SEQUENCE)
+    else if (!views && zipped && over->nkids >= 1 && several == over->nkids && names->kind == TP_N_SEQUENCE)
         loop_over_rows(d, s, names->kids, several, over->kids, false, into);
-    else if (!enumerated && !zipped && names->kind == TP_N_NAME)
+    else if (!views && !enumerated && !zipped && names->kind == TP_N_NAME)
         loop_over_rows(d, s, &s->target, 1, &over, false, into);
 }
 

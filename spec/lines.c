@@ -13,15 +13,26 @@ static bool is_import(tp_str text)
     static const char *const MODULES[] = {"numpy", "jax", "math", "scipy"};
     size_t word = begins(text, "import ") ? strlen("import ") : begins(text, "from ") ? strlen("from ") : 0;
     bool known = false;
+    tp_str module = {text.p + word, text.n - word};
     for (size_t i = 0; word && i < sizeof MODULES / sizeof *MODULES; i++)
-        known |= begins((tp_str){text.p + word, text.n - word}, MODULES[i]);
-    return known;
+        known |= begins(module, MODULES[i]);
+    /* whose functions mean something else without their prefix */
+    bool other = text.p[0] == 'f' && (begins(module, "jax.lax") || begins(module, "scipy"));
+    return known && !other;
 }
 
 /* The quotes that begin a string which is a statement; NULL: none do. */
 static const char *docstring(tp_str text)
 {
     return begins(text, "\"\"\"") ? "\"\"\"" : begins(text, "'''") ? "'''" : NULL;
+}
+
+/* Does text stand at p and behind it, comments aside? */
+static bool says_more(tp_str text, const char *p)
+{
+    while (p < text.p + text.n && *p == ' ')
+        p++;
+    return p < text.p + text.n && *p != '#';
 }
 
 int *tp_indentations(tp_ctx *c, tp_json *const *lines, uint32_t n)
@@ -39,10 +50,10 @@ int *tp_indentations(tp_ctx *c, tp_json *const *lines, uint32_t n)
         const char *quotes = open ? open : docstring(text);
         if (quotes) {
             tp_str behind = open ? text : (tp_str){text.p + 3, text.n - 3};
-            bool ends = memmem(behind.p, behind.n, quotes, 3) != NULL;
+            const char *end = memmem(behind.p, behind.n, quotes, 3);
             opened = open ? opened : k;
-            open = ends ? NULL : quotes;
-            columns[k] = -1;
+            open = end ? NULL : quotes;
+            columns[k] = end && says_more(behind, end + 3) ? (int)i : -1;
         } else if (i < t.n && t.p[i] == '\t') {
             tp_raise(c, TP_RULE_SPEC_SYNTAX, tp_json_inside(c, lines[k], i, i + 1), "indent with spaces",
                      "a tab in the indentation");

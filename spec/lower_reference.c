@@ -431,7 +431,7 @@ tp_vid lower_reference_method(tp_lower *l, const tp_node *n)
     if (tp_str_is(n->text, "copy") && n->nkids == 1)
         return lower_expr(l, x);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        if (!tp_str_is(n->text, NAMES[i]))
+        if (!tp_str_is(n->text, NAMES[i]) || (tp_str_is(n->text, "take") && n->nkids == 2)) /* of all in a row */
             continue;
         tp_node *call = TP_NEW(l->c->arena, tp_node);
         *call = *n;
