@@ -449,9 +449,10 @@ static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
         bool augmented;
         tp_operator op;
     } ROWS[] = {{"set", false, TP_O_ADD}, {"add", true, TP_O_ADD}, {"multiply", true, TP_O_MUL}};
-    tp_node *call = s->value, *place = call->kind == TP_N_METHOD && call->nkids == 2 ? call->kids[0] : NULL;
-    if (s->kind != TP_S_ASSIGN || s->augmented || !place || place->kind != TP_N_INDEX ||
-        place->kids[0]->kind != TP_N_ATTRIBUTE || !tp_str_is(place->kids[0]->text, "at"))
+    tp_node *call = s->kind == TP_S_ASSIGN ? s->value : NULL;
+    tp_node *place = call && call->kind == TP_N_METHOD && call->nkids == 2 ? call->kids[0] : NULL;
+    if (s->augmented || !place || place->kind != TP_N_INDEX || place->kids[0]->kind != TP_N_ATTRIBUTE ||
+        !tp_str_is(place->kids[0]->text, "at"))
         return false;
     tp_node *x = place->kids[0]->kids[0];
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {

@@ -169,7 +169,7 @@ static struct json_object *diagnostics(client *c, int version)
 }
 
 static const char GOOD[] =
-    "{\n  \"tileproof\": 1,\n  \"name\": \"copy\",\n  \"target\": \"tpu-v5e\",\n  \"sizes\": {\"M\": {\"min\": 1}},\n"
+    "{\n  \"tileproof\": 1,\n  \"name\": \"copy\",\n  \"target\": \"tpu-v5e\",\n  \"sizes\": {\"M\": {\"max\": 99}},\n"
     "  \"description\": \"\xc3\xa4\xf0\x9f\x98\x80\", \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 8)\"}],\n"
     "  \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", 128], \"block_shape\": [8, 128], "
     "\"index_map\": [\"i\", 0]}],\n"

@@ -115,7 +115,8 @@ static bool cited_fact(checked *c, tp_str text)
 /* Obligations on the body have the conditions of its branches for premises. */
 static bool of_the_body(const checked *c)
 {
-    static const char *const RULES[] = {"fact", "TP102", "TP103", "TP105", "TP401", "TP404", "TP501", "TP503"};
+    static const char *const RULES[] = {"fact",  "TP102", "TP103", "TP105", "TP202",
+                                        "TP203", "TP401", "TP404", "TP501", "TP503"};
     tp_str o = c->row.entry.obligation, name = c->l->spec->kernels[0]->name;
     for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++)
         if (o.n >= 5 && memcmp(o.p, RULES[i], strlen(RULES[i])) == 0)
