@@ -369,7 +369,7 @@ static const struct {
 static tp_node *translate_attribute(dialect *d, tp_node *n)
 {
     tp_node *x = n->kids[0];
-    if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME) {
+    if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME && tp_map_get(&d->names, x->text) != ASSIGNED) {
         int operand = tp_operand_find(d->k, x->text);
         return operand < 0 ? n : name_node(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
     }
