@@ -71,6 +71,23 @@ static int64_t tile_rows(const tp_analysis *a, const tp_operand *o)
     return tile;
 }
 
+/* The rows of the largest tile that such a ref has at some sizes. */
+static int64_t most_rows(const tp_analysis *a, const tp_operand *o)
+{
+    int64_t rows;
+    int bits = tp_storage_bits(o->dtype);
+    return bits < 16 && !tp_expr_is_const(a->p, o->ref_shape[o->ref_rank - 2], &rows) ? 256 / bits : TP_SUBLANES;
+}
+
+/* The largest tile is that of rows which it divides: of the ref and, of a window, of its array. */
+static tp_expr misses_rows(tp_analysis *a, const tp_operand *o, int64_t tile)
+{
+    tp_expr n = num(a, tile), misses = tp_op1(a->p, TP_E_NOT, multiple(a, o->ref_shape[o->ref_rank - 2], n));
+    if (o->role == TP_SCRATCH || o->rank < 2)
+        return misses;
+    return either(a, misses, tp_op1(a->p, TP_E_NOT, multiple(a, o->shape[o->rank - 2], n)));
+}
+
 /* What a start in this dimension has to be a multiple of; 1: anything goes. `lanes_move`: the start along the lanes is
  * computed, too. */
 static int64_t tile_of(tp_analysis *a, const tp_use *u, bool lanes_move)
@@ -95,8 +112,11 @@ static tp_expr aligned(tp_analysis *a, const tp_use *u, int64_t tile)
     if (u->dim + 1 == o->ref_rank)
         return goal;
     tp_expr rows = o->ref_shape[o->ref_rank - 2], lanes = o->ref_shape[o->ref_rank - 1];
-    if (!tp_expr_is_const(a->p, rows, NULL))
-        goal = either(a, goal, mk(a, TP_E_LT, rows, num(a, TP_SUBLANES)));
+    for (int64_t few = TP_SUBLANES / 2; few && !tp_expr_is_const(a->p, rows, NULL); few /= 2)
+        goal = either(a, goal, both(a, mk(a, TP_E_LE, rows, num(a, few)), multiple(a, u->value, num(a, few))));
+    int64_t most = most_rows(a, o);
+    if (most > tile && tile >= TP_SUBLANES)
+        goal = both(a, goal, either(a, misses_rows(a, o, most), multiple(a, u->value, num(a, most))));
     if (tp_storage_bits(o->dtype) == 32 && !tp_expr_is_const(a->p, lanes, NULL))
         goal = either(a, goal, mk(a, TP_E_LE, lanes, num(a, TP_LANES)));
     return goal;
@@ -111,21 +131,29 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
     if (tile == 1 || (u->value.id && is_static(a, u->value)))
         return;
     bool lanes = u->dim + 1 == o->ref_rank;
+    int64_t most = lanes ? 1 : most_rows(a, o), seen = most > tile ? most : tile;
     tp_claim c = tp_use_claim(a, f, u);
     c.subject = o->name;
     c.goal = aligned(a, u, tile);
-    c.proven = tp_message(a, "this access of `%.*s` starts at multiples of %lld in dimension %u", TP_FMT(o->name),
-                          (long long)tile, u->dim);
+    c.proven = tp_message(
+        a, "this access of `%.*s` starts at multiples of %lld in dimension %u%s", TP_FMT(o->name), (long long)tile,
+        u->dim, seen > tile ? tp_printf(a->arena, ", of %lld where that divides the rows", (long long)seen).p : "");
     c.violated =
         tp_message(a, "this access of `%.*s` can start between the tiles of dimension %u", TP_FMT(o->name), u->dim);
-    c.label = tp_message(a, "the start has to be a multiple of %lld", (long long)tile);
+    c.label = tp_message(a, "the start has to be a multiple of %lld", (long long)seen);
     c.note = TP_S("JAX lowering and both interpreters accept it; the TPU compiler fails with E2003, unless multiple_of "
                   "claims what is not so");
     if (!u->value.id) {
         tp_use_unknown(a, &c, "the start depends on data: the compiler refuses it where no multiple_of claims it");
         return;
     }
-    if (!is_visible(a, u->value, tile) && tp_claim_decide(a, &c).verdict != TP_VIOLATED) {
+    bool visible = is_visible(a, u->value, seen);
+    if (!visible && seen > tile && is_visible(a, u->value, tile)) {
+        tp_claim never = c;
+        never.goal = misses_rows(a, o, seen);
+        visible = tp_claim_decide(a, &never).verdict == TP_PROVEN;
+    }
+    if (!visible && tp_claim_decide(a, &c).verdict != TP_VIOLATED) {
         tp_use_unknown(a, &c, "the compiler does not see it where no multiple_of claims it");
         return;
     }
