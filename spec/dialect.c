@@ -129,6 +129,8 @@ static void note_block(dialect *d, const tp_block *b)
         note_names(d, s->value, s->kind == TP_S_DEF ? ASSIGNED : READ);
         if (s->kind == TP_S_DEF)
             note_name(d, s->value->text, ASSIGNED);
+        for (uint32_t k = 0; s->kind == TP_S_DEF && k < s->value->nkids; k++)
+            note_name(d, s->value->kids[k]->text, ASSIGNED);
         note_block(d, &s->body);
         note_block(d, &s->orelse);
     }
@@ -698,10 +700,33 @@ static void begin_arrays(dialect *d, tp_block *program)
     *program = out;
 }
 
+/* A program of functions alone: the last one, of arrays of the spec, gives the outputs. */
+static void call_last(dialect *d, tp_block *program)
+{
+    const tp_syntax *last = program->len ? program->at[program->len - 1] : NULL;
+    for (uint32_t i = 0; i < program->len; i++)
+        if (program->at[i]->kind != TP_S_DEF)
+            return;
+    if (!last || last->value->kind != TP_N_CALL)
+        return;
+    tp_node *head = last->value, **args = TP_NEWN(d->c->arena, tp_node *, head->nkids);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < head->nkids; i++)
+        if (head->kids[i]->kind == TP_N_NAME)
+            args[n++] = name_node(d, head, head->kids[i]->text);
+    tp_node *names[TP_MAX_OPERANDS], *call = node(d, head, TP_N_CALL, head->text, n, args);
+    for (uint32_t i = 0; i < d->k->noutputs; i++)
+        names[i] = name_node(d, head, d->k->operands[d->k->ninputs + i].name);
+    bool one = d->k->noutputs == 1;
+    tp_node *target = one ? names[0] : node(d, head, TP_N_SEQUENCE, (tp_str){NULL, 0}, d->k->noutputs, names);
+    tp_push(d->c->arena, *program, statement(d, last, one ? TP_S_ASSIGN : TP_S_UNPACK, target, call));
+}
+
 void tp_translate_dialect(tp_ctx *c, const tp_kernel *k, tp_block *program)
 {
     dialect d = {.c = c, .k = k};
     note_block(&d, program);
     translate_block(&d, program);
     begin_arrays(&d, program);
+    call_last(&d, program);
 }

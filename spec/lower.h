@@ -136,6 +136,9 @@ uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
 /* The value of an expression, by l->expr. */
 tp_vid lower_expr(tp_lower *l, const tp_node *n);
 tp_local *lower_find_local(tp_lower *l, tp_str name);
+/* TP004 at name n of an array of the spec, in a function, where a local outside of the function has that name: it is
+ * what Python would read. */
+void lower_check_unchanged(tp_lower *l, const tp_node *n);
 void lower_push_local(tp_lower *l, tp_local local);
 /* Forget all but the first `n` locals. */
 void lower_drop_locals(tp_lower *l, uint32_t n);
@@ -249,5 +252,8 @@ tp_vid lower_ragged_count(tp_lower *l, tp_vid count, const tp_node *n);
 /* lower_reference.c: functions of references alone, and methods; -1: n is none. */
 tp_vid lower_reference_call(tp_lower *l, const tp_node *n);
 tp_vid lower_reference_method(tp_lower *l, const tp_node *n);
+/* Is it a function of references, which a local may be named after (`mean = x.mean()`)? A call is of the function,
+ * whatever the name holds. */
+bool lower_is_function_word(const tp_lower *l, tp_str name);
 
 #endif

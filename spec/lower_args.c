@@ -14,6 +14,12 @@ tp_local *lower_find_local(tp_lower *l, tp_str name)
     return i > l->base ? &l->locals.at[i - 1] : NULL;
 }
 
+void lower_check_unchanged(tp_lower *l, const tp_node *n)
+{
+    if (tp_map_get(&l->newest, n->text))
+        lower_fail(l, n, "pass it to the function", "`%.*s` is assigned outside of this function", TP_FMT(n->text));
+}
+
 void lower_push_local(tp_lower *l, tp_local local)
 {
     local.hides = tp_map_get(&l->newest, local.name);

@@ -127,8 +127,10 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     int operand = tp_operand_find(k, n->text), axis = tp_axis_find(k, n->text), table = table_of(l, n->text);
     if (table >= 0)
         return lower_table(l, table, n, NULL, 0);
-    if (operand >= 0)
+    if (operand >= 0) {
+        lower_check_unchanged(l, n);
         return lower_operand_name(l, operand, n);
+    }
     if (axis >= 0 && l->reference)
         lower_fail(l, n, "a reference is a program over whole arrays", "`%.*s` is a grid axis", TP_FMT(n->text));
     if (axis >= 0)

@@ -15,6 +15,7 @@ const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
     int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
     if (operand >= 0) {
         const tp_operand *o = &l->k->operands[operand];
+        lower_check_unchanged(l, x);
         lower_check_open(l, (uint32_t)operand, x);
         *rank = l->reference ? o->rank : o->ref_rank;
         return l->reference ? o->shape : o->ref_shape;

@@ -411,6 +411,16 @@ const char *const *tp_reference_functions(size_t *n)
     return NAMES;
 }
 
+bool lower_is_function_word(const tp_lower *l, tp_str name)
+{
+    size_t count;
+    const char *const *all = tp_reference_functions(&count);
+    bool word = tp_prim_find(name) != TP_PRIMS;
+    for (size_t i = 0; i < count && !word; i++)
+        word = tp_str_is(name, all[i]);
+    return l->reference && word;
+}
+
 tp_vid lower_reference_call(tp_lower *l, const tp_node *n)
 {
 #define CALL(name, call)                                                                                               \

@@ -61,7 +61,7 @@ static void check_local_name(tp_lower *l, const tp_node *target)
                  : dtype    ? "dtype"
                  : constant ? "constant"
                             : "size");
-    if (operand < 0 && !lower_find_local(l, target->text)) {
+    if (operand < 0 && !lower_find_local(l, target->text) && !lower_is_function_word(l, target->text)) {
         tp_names none = {0};
         tp_scope_add(l->c, &none, target->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, target));
     }
@@ -618,14 +618,21 @@ static void lower_def(tp_lower *l, const tp_syntax *s)
         lower_fail(l, f, "define it before the first statement that uses it",
                    "functions are defined at the outer level");
     check_local_name(l, f);
+    if (l->reference)
+        tp_scope_add(l->c, &none, f->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, f)); /* no function of the language */
     if (lower_find_function(l, f->text) || lower_find_local(l, f->text))
         tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, f), "choose another name", "`%.*s` is already taken",
                  TP_FMT(f->text));
     for (uint32_t i = 0; i < f->nkids; i++) {
-        if (f->kids[i]->kind != TP_N_NAME)
-            lower_fail(l, f->kids[i], NULL, "a parameter is a name");
+        const tp_node *p = f->kids[i], *number = p->kind == TP_N_KEYWORD ? p->kids[0] : NULL;
+        number = number && number->kind == TP_N_UNARY ? number->kids[0] : number;
+        if (number && (!l->reference || (number->kind != TP_N_INT && number->kind != TP_N_FLOAT)))
+            lower_fail(l, p, "pass it where the function is called", "a default is a number, in references");
+        if (!number && p->kind != TP_N_NAME)
+            lower_fail(l, p, NULL, "a parameter is a name");
         check_local_name(l, f->kids[i]);
-        tp_scope_add(l->c, &none, f->kids[i]->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, f->kids[i]));
+        if (!lower_is_function_word(l, f->kids[i]->text))
+            tp_scope_add(l->c, &none, f->kids[i]->text, TP_NAME_LOCAL, 0, tp_node_loc(l->c, f->kids[i]));
     }
     tp_push(l->c->arena, l->functions, s);
 }
@@ -733,6 +740,25 @@ static tp_local bind_parameter(tp_lower *l, const tp_map *nested, const tp_node 
         .name = name->text, .value = v, .is_slot = slot, .level = l->level + 1, .loc = tp_node_loc(l->c, name)};
 }
 
+/* By parameter: what is passed, or its default. */
+static const tp_node **bind_arguments(tp_lower *l, const tp_node *head, const tp_node *call)
+{
+    const tp_node **out = TP_NEWN(l->c->arena, const tp_node *, head->nkids);
+    const char **names = TP_NEWN(l->c->arena, const char *, head->nkids + 1);
+    uint32_t required = 0;
+    for (uint32_t i = 0; i < head->nkids; i++) {
+        names[i] = tp_cstr(l->c->arena, head->kids[i]->text);
+        required = head->kids[i]->kind == TP_N_NAME ? i + 1 : required;
+    }
+    if (call->nkids > head->nkids || (call->nkids < required && !l->reference))
+        lower_fail(l, call, NULL, "`%.*s` takes %u argument%s, not %u", TP_FMT(head->text), head->nkids,
+                   head->nkids == 1 ? "" : "s", call->nkids);
+    lower_bind_args(l, call, 0, names, required, out);
+    for (uint32_t i = 0; i < head->nkids; i++)
+        out[i] = out[i] ? out[i] : head->kids[i]->kids[0];
+    return out;
+}
+
 tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call)
 {
     const tp_node *head = function->value;
@@ -740,16 +766,14 @@ tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call
     tp_region *region = l->region;
     uint32_t base = l->base, mark = l->locals.len;
     tp_locals parameters = {0};
-    if (call->nkids != head->nkids)
-        lower_fail(l, call, NULL, "`%.*s` takes %u argument%s, not %u", TP_FMT(head->text), head->nkids,
-                   head->nkids == 1 ? "" : "s", call->nkids);
+    const tp_node **arguments = bind_arguments(l, head, call);
     if (l->calls == TP_MAX_CALLS)
         lower_fail(l, call, "functions are expanded where they are called; they cannot call themselves",
                    "calls of functions are nested too deep");
     tp_map nested = {0};
     note_assigned(l, &function->body, 0, &nested);
     for (uint32_t i = 0; i < head->nkids; i++)
-        tp_push(l->c->arena, parameters, bind_parameter(l, &nested, head->kids[i], call->kids[i]));
+        tp_push(l->c->arena, parameters, bind_parameter(l, &nested, head->kids[i], arguments[i]));
     for (uint32_t i = 0; i < parameters.len; i++)
         lower_push_local(l, parameters.at[i]);
     bool *open = l->open; /* a function sees no buffers of a `with` around its call */
