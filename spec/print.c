@@ -146,7 +146,14 @@ static void print_tuple(tp_buf *b, const tp_node *n)
 void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
 {
     switch (s->kind) {
-    case TP_S_EXPR: tp_print_node(b, s->value); return;
+    case TP_S_EXPR:
+        tp_buf_c(b, s->asserted ? "assert " : "");
+        tp_print_node(b, s->asserted ? s->value->kids[0] : s->value);
+        if (s->asserted && !tp_str_is(s->value->kids[1]->text, TP_ASSERTION)) {
+            tp_buf_c(b, ", ");
+            tp_print_node(b, s->value->kids[1]);
+        }
+        return;
     case TP_S_IF:
         tp_buf_c(b, "if ");
         tp_print_node(b, s->value);

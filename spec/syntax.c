@@ -591,8 +591,9 @@ static void parse_assertion(parser *p, tp_syntax *s)
     next(p);
     tp_node *c = parse_binary(p, 0), *text = accept(p, ",") ? parse_binary(p, 0) : node_new(p, TP_N_STRING, from);
     if (!text->text.n)
-        text->text = TP_S("an assertion");
+        text->text = TP_S(TP_ASSERTION);
     s->kind = TP_S_EXPR;
+    s->asserted = true;
     s->value = node_new(p, TP_N_CALL, from);
     s->value->text = TP_S("check");
     set_kids(p, s->value, 2, (tp_node *[]){c, text});

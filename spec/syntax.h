@@ -102,6 +102,7 @@ typedef enum tp_stmt_kind {
     TP_S_WITH, /* target: a SEQUENCE of names; value: a SEQUENCE of calls scratch(shape, dtype), one for each */
 } tp_stmt_kind;
 
+#define TP_ASSERTION "an assertion" /* the text of one that has none */
 typedef struct tp_syntax tp_syntax; /* one statement */
 typedef TP_VEC(tp_syntax *) tp_block;
 struct tp_syntax {
@@ -111,6 +112,7 @@ struct tp_syntax {
     tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable, a SEQUENCE for several */
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;
+    bool asserted;  /* EXPR: a check that is written as an assertion */
     tp_operator op; /* of `augmented` */
     tp_node *value; /* ASSIGN, STORE, EXPR, RETURN, UNPACK; IF, WHILE: condition; FOR: range(...) or a SEQUENCE */
     tp_block body, orelse;
