@@ -114,7 +114,7 @@ $(FOLDER_LISTS): $(GEN)/%.inc: tools/gen-registry.sh
 # everything includes it: it is new only when a code is
 $(GEN)/codes.h: tools/gen-codes.sh base/codes.def $(wildcard analyzer/rules/*.c)
 	@mkdir -p $(GEN)
-	$(Q)tools/gen-codes.sh > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	$(Q)new=$@.$$$$; tools/gen-codes.sh >$$new && if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
 $(BUILD)/tests/%.o: WARNINGS += -Wno-switch-enum
 $(BUILD)/tests/%.o: tests/unit/%.c | $(REGISTRIES)
