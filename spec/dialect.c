@@ -1,7 +1,6 @@
 /* Each translation is of one word or form; what no row knows stays, and the lowering says what is wrong with it. */
 #include "spec/dialect.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "base/map.h"
@@ -42,14 +41,19 @@ static tp_node *int_node(dialect *d, const tp_node *at, int64_t value)
     return n;
 }
 
+static tp_node *unary_node(dialect *d, const tp_node *at, tp_operator op, tp_node *x)
+{
+    tp_node *n = node(d, at, TP_N_UNARY, (tp_str){NULL, 0}, 1, &x);
+    n->op = op;
+    return n;
+}
+
 /* A number of either sign. */
 static tp_node *float_node(dialect *d, const tp_node *at, double value)
 {
     tp_node *n = node(d, at, TP_N_FLOAT, tp_printf(d->c->arena, "%.17g", fabs(value)), 0, NULL);
     n->real = fabs(value);
-    tp_node *minus = value < 0 ? node(d, at, TP_N_UNARY, (tp_str){NULL, 0}, 1, &n) : n;
-    minus->op = value < 0 ? TP_O_NEG : minus->op;
-    return minus;
+    return value < 0 ? unary_node(d, at, TP_O_NEG, n) : n;
 }
 
 static tp_node *binary_node(dialect *d, const tp_node *at, tp_operator op, tp_node *a, tp_node *b)
@@ -93,9 +97,9 @@ static bool is_declared(const dialect *d, tp_str name)
            tp_operand_find(d->k, name) >= 0;
 }
 
-static bool is_free(const dialect *d, tp_str name)
+static bool is_assigned(const dialect *d, tp_str name)
 {
-    return tp_map_get(&d->names, name) != ASSIGNED && !is_declared(d, name);
+    return tp_map_get(&d->names, name) == ASSIGNED;
 }
 
 static tp_node *fresh_name(dialect *d, const tp_node *at, const char *wish)
@@ -150,7 +154,8 @@ static bool is_module(const dialect *d, const tp_node *n)
     static const char *const TOP[] = {"np", "numpy", "jnp", "jax", "lax", "nn", "math", "scipy"},
                              *const BELOW[] = {"numpy", "nn", "lax", "special", "linalg", "scipy"};
     if (n->kind == TP_N_NAME)
-        return is_one_of(n->text, TOP, sizeof TOP / sizeof *TOP) && is_free(d, n->text);
+        return is_one_of(n->text, TOP, sizeof TOP / sizeof *TOP) && !is_assigned(d, n->text) &&
+               !is_declared(d, n->text);
     return n->kind == TP_N_ATTRIBUTE && is_one_of(n->text, BELOW, sizeof BELOW / sizeof *BELOW) &&
            is_module(d, n->kids[0]);
 }
@@ -222,9 +227,7 @@ static tp_node *short_call(dialect *d, tp_node *n)
     if (tp_str_is(n->text, "float") && one && x->kind == TP_N_STRING) {
         bool negative = x->text.n && x->text.p[0] == '-';
         tp_node *value = name_node(d, x, (tp_str){x->text.p + negative, x->text.n - negative});
-        tp_node *minus = node(d, x, TP_N_UNARY, (tp_str){NULL, 0}, 1, &value);
-        minus->op = TP_O_NEG;
-        return negative ? minus : value;
+        return negative ? unary_node(d, x, TP_O_NEG, value) : value;
     }
     if (tp_str_is(n->text, "reciprocal") && one)
         return binary_node(d, n, TP_O_TRUEDIV, int_node(d, n, 1), x);
@@ -284,7 +287,7 @@ static bool is_real(const tp_node *n)
 
 static tp_node *translate_call(dialect *d, tp_node *n)
 {
-    if (tp_map_get(&d->names, n->text) == ASSIGNED) /* a function of the program */
+    if (is_assigned(d, n->text)) /* a function of the program */
         return n;
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
         if (tp_str_is(n->text, FUNCTIONS[i].theirs))
@@ -299,10 +302,8 @@ static tp_node *translate_call(dialect *d, tp_node *n)
     for (size_t i = 0; i < sizeof OPERATORS / sizeof *OPERATORS && !out; i++)
         if (tp_str_is(n->text, OPERATORS[i].name) && is_positional(n, 2))
             out = binary_node(d, n, OPERATORS[i].op, n->kids[0], n->kids[1]);
-    if (!out && tp_str_is(n->text, "logical_not") && is_positional(n, 1)) {
-        out = node(d, n, TP_N_UNARY, (tp_str){NULL, 0}, 1, n->kids);
-        out->op = TP_O_INVERT;
-    }
+    if (!out && tp_str_is(n->text, "logical_not") && is_positional(n, 1))
+        out = unary_node(d, n, TP_O_INVERT, n->kids[0]);
     out = out ? out : short_call(d, n);
     out = out ? out : composed_call(d, n);
     out = out ? out : n;
@@ -361,26 +362,20 @@ static tp_node *translate_method(dialect *d, tp_node *n)
     return dtype ? cast_node(d, n, dtype) : n;
 }
 
-/* What jnp.finfo tells. */
-static const struct {
-    tp_dtype dtype;
-    double value;
-} LARGEST[] = {{TP_F64, DBL_MAX}, {TP_F32, (double)FLT_MAX}, {TP_BF16, 0x1.fep127}, {TP_F16, 65504.0}};
-
 /* np.float32, np.inf, math.pi, np.finfo(np.float32).min; x.dtype of an array of the spec */
 static tp_node *translate_attribute(dialect *d, tp_node *n)
 {
     tp_node *x = n->kids[0];
-    if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME && tp_map_get(&d->names, x->text) != ASSIGNED) {
+    if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME && !is_assigned(d, x->text)) {
         int operand = tp_operand_find(d->k, x->text);
         return operand < 0 ? n : name_node(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
     }
     tp_dtype of = x->kind == TP_N_CALL && tp_str_is(x->text, "finfo") && x->nkids == 1 && x->kids[0]->kind == TP_N_NAME
                       ? tp_dtype_find(x->kids[0]->text)
                       : TP_NO_DTYPE;
-    for (size_t i = 0; i < sizeof LARGEST / sizeof *LARGEST; i++)
-        if (LARGEST[i].dtype == of && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
-            return float_node(d, n, tp_str_is(n->text, "max") ? LARGEST[i].value : -LARGEST[i].value);
+    double largest = of != TP_NO_DTYPE && tp_is_float(of) ? tp_dtype_largest(of) : 0;
+    if (largest > 0 && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
+        return float_node(d, n, tp_str_is(n->text, "max") ? largest : -largest);
     if (!is_module(d, x) || is_module(d, n))
         return n;
     if (tp_str_is(n->text, "pi") || tp_str_is(n->text, "e"))
@@ -395,25 +390,12 @@ static tp_node *translate(dialect *d, tp_node *n)
 {
     for (uint32_t i = 0; i < n->nkids; i++)
         n->kids[i] = translate(d, n->kids[i]);
-    switch (n->kind) {
-    case TP_N_CALL: return translate_call(d, n);
-    case TP_N_METHOD: return translate_method(d, n);
-    case TP_N_ATTRIBUTE: return translate_attribute(d, n);
-    case TP_N_INT:
-    case TP_N_FLOAT:
-    case TP_N_STRING:
-    case TP_N_NAME:
-    case TP_N_UNARY:
-    case TP_N_BINARY:
-    case TP_N_TERNARY:
-    case TP_N_INDEX:
-    case TP_N_SEQUENCE:
-    case TP_N_KEYWORD:
-    case TP_N_ELLIPSIS:
-    case TP_N_COLON:
-    case TP_N_SLICE:
-    case TP_N_ABSENT: break;
-    }
+    if (n->kind == TP_N_CALL)
+        return translate_call(d, n);
+    if (n->kind == TP_N_METHOD)
+        return translate_method(d, n);
+    if (n->kind == TP_N_ATTRIBUTE)
+        return translate_attribute(d, n);
     return n;
 }
 
@@ -481,8 +463,8 @@ static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
 {
     tp_node *call = s->value, *axis = NULL;
     if (s->kind != TP_S_UNPACK || call->kind != TP_N_CALL || !tp_str_is(call->text, "split") ||
-        tp_map_get(&d->names, call->text) == ASSIGNED || call->nkids < 2 || call->nkids > 3 ||
-        call->kids[1]->kind != TP_N_INT || call->kids[1]->integer != (int64_t)s->target->nkids)
+        is_assigned(d, call->text) || call->nkids < 2 || call->nkids > 3 || call->kids[1]->kind != TP_N_INT ||
+        call->kids[1]->integer != (int64_t)s->target->nkids)
         return false;
     axis = call->nkids == 3 ? call->kids[2] : int_node(d, call, 0);
     axis = axis->kind == TP_N_KEYWORD ? axis->kids[0] : axis;
@@ -521,10 +503,8 @@ static tp_node *backwards(dialect *d, const tp_node *n)
     if (range->kind != TP_N_CALL || !tp_str_is(range->text, "range") || range->nkids < 1 || range->nkids > 2)
         return NULL;
     tp_node *lo = range->nkids == 2 ? range->kids[0] : int_node(d, n, 0), *one = int_node(d, n, 1);
-    tp_node *minus = node(d, n, TP_N_UNARY, (tp_str){NULL, 0}, 1, &one);
-    minus->op = TP_O_NEG;
     tp_node *ends[] = {binary_node(d, n, TP_O_SUB, range->kids[range->nkids - 1], one),
-                       binary_node(d, n, TP_O_SUB, lo, one), minus};
+                       binary_node(d, n, TP_O_SUB, lo, one), unary_node(d, n, TP_O_NEG, one)};
     return call_node(d, n, "range", 3, ends);
 }
 
@@ -582,7 +562,7 @@ static void loop_over_rows(dialect *d, tp_syntax *s, tp_node *const *names, uint
 static void translate_loop(dialect *d, tp_syntax *s, tp_block *into)
 {
     tp_node *over = s->value, *back = NULL;
-    bool call = over->kind == TP_N_CALL && tp_map_get(&d->names, over->text) != ASSIGNED,
+    bool call = over->kind == TP_N_CALL && !is_assigned(d, over->text),
          enumerated = call && tp_str_is(over->text, "enumerate"), zipped = call && tp_str_is(over->text, "zip");
     const tp_node *names = s->target;
     uint32_t several = names->kind == TP_N_SEQUENCE ? names->nkids : 1;
@@ -651,23 +631,26 @@ static bool is_whole(const tp_syntax *s)
     return !s->augmented;
 }
 
-/* Does the first statement that assigns it assign a part? */
-static bool begins_in_parts(const tp_block *b, tp_str name, bool nested, bool *found)
+/* The first statement that assigns the name; NULL: none does. */
+static tp_syntax *first_assignment(const tp_block *b, tp_str name, bool *nested)
 {
-    for (uint32_t i = 0; i < b->len && !*found; i++) {
-        const tp_syntax *s = b->at[i];
+    for (uint32_t i = 0; i < b->len; i++) {
+        tp_syntax *s = b->at[i], *within = NULL;
         const tp_node *x = s->kind == TP_S_STORE ? s->target->kids[0] : s->target;
         if (s->kind == TP_S_DEF)
             continue;
-        *found = x && x->kind == TP_N_NAME && tp_str_eq(x->text, name);
+        bool found = x && x->kind == TP_N_NAME && tp_str_eq(x->text, name);
         for (uint32_t k = 0; x && x->kind == TP_N_SEQUENCE && k < x->nkids; k++)
-            *found |= tp_str_eq(x->kids[k]->text, name);
-        if (*found)
-            return s->kind == TP_S_STORE && (nested || !is_whole(s));
-        if (begins_in_parts(&s->body, name, true, found) || begins_in_parts(&s->orelse, name, true, found))
-            return true;
+            found |= tp_str_eq(x->kids[k]->text, name);
+        if (found)
+            return s;
+        if ((within = first_assignment(&s->body, name, nested)) ||
+            (within = first_assignment(&s->orelse, name, nested))) {
+            *nested = true;
+            return within;
+        }
     }
-    return false;
+    return NULL;
 }
 
 static tp_syntax *zeros_of(dialect *d, const tp_syntax *first, const tp_node *at, const tp_operand *o)
@@ -688,12 +671,17 @@ static void begin_arrays(dialect *d, tp_block *program)
     const tp_node *at = !first ? NULL : first->target ? first->target : first->value;
     for (uint32_t i = 0; at && i < d->k->ninputs + d->k->noutputs; i++) {
         const tp_operand *o = &d->k->operands[i];
-        bool found = false;
+        bool nested = false;
+        tp_syntax *s = o->role == TP_OUTPUT ? first_assignment(program, o->name, &nested) : NULL;
         if (o->role == TP_INPUT && tp_map_get(&changed, o->name))
             tp_push(d->c->arena, out,
                     statement(d, first, TP_S_ASSIGN, name_node(d, at, o->name), name_node(d, at, o->name)));
-        if (o->role == TP_OUTPUT && begins_in_parts(program, o->name, false, &found))
+        if (s && s->kind == TP_S_STORE && !nested && is_whole(s)) { /* o[...] = v is o = v */
+            s->kind = TP_S_ASSIGN;
+            s->target = s->target->kids[0];
+        } else if (s && s->kind == TP_S_STORE) {
             tp_push(d->c->arena, out, zeros_of(d, first, at, o));
+        }
     }
     for (uint32_t i = 0; i < program->len; i++)
         tp_push(d->c->arena, out, program->at[i]);

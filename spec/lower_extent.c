@@ -1,18 +1,20 @@
 /* Extents: those of what stands in the text, and those that are written. */
 #include "spec/lower.h"
 
+/* The operand that is meant, not a local of its name; -1: none. */
+static int operand_at(tp_lower *l, const tp_node *x)
+{
+    return x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
+}
+
 tp_vid lower_length_of(tp_lower *l, const tp_node *x, uint32_t d)
 {
-    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
-    if (!l->reference || operand >= 0)
-        return -1;
-    tp_vid length = lower_length(l, lower_expr(l, x), d);
-    return length;
+    return l->reference && operand_at(l, x) < 0 ? lower_length(l, lower_expr(l, x), d) : -1;
 }
 
 const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
 {
-    int operand = x->kind == TP_N_NAME && !lower_find_local(l, x->text) ? tp_operand_find(l->k, x->text) : -1;
+    int operand = operand_at(l, x);
     if (operand >= 0) {
         const tp_operand *o = &l->k->operands[operand];
         lower_check_unchanged(l, x);

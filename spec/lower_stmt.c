@@ -281,25 +281,11 @@ void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dim
     statement->value = v;
 }
 
-/* o[...] = v, o[:] = v */
-static bool is_whole(const tp_syntax *s)
-{
-    bool whole = !s->augmented;
-    for (uint32_t i = 1; i < s->target->nkids; i++)
-        whole &= s->target->kids[i]->kind == TP_N_COLON || s->target->kids[i]->kind == TP_N_ELLIPSIS;
-    return whole;
-}
-
 /* References: a variable, or an output, with another part. */
 static void lower_part(tp_lower *l, const tp_syntax *s, const block *b)
 {
     const tp_node *name = s->target->kids[0];
     tp_local *local = name->kind == TP_N_NAME ? lower_find_local(l, name->text) : NULL;
-    int operand = name->kind == TP_N_NAME ? tp_operand_find(l->k, name->text) : -1;
-    if (!local && operand >= 0 && l->k->operands[operand].role == TP_OUTPUT && is_whole(s)) {
-        assign_value(l, name, NULL, lower_expr(l, s->value), s->value, b);
-        return;
-    }
     if (!local)
         lower_fail(l, name, "assign it first: o = zeros(shape, dtype)",
                    "only variables and outputs can be assigned parts");

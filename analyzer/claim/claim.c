@@ -258,3 +258,17 @@ tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env)
     tp_decision d = tp_claim_decide(a, c);
     return tp_claim_record(a, c, d, env);
 }
+
+bool tp_is_static(const tp_analysis *a, tp_expr e)
+{
+    uint32_t n = tp_sym_count(a->p);
+    bool *marks = TP_NEWN(a->arena, bool, n);
+    tp_expr_mark_symbols(a->p, e, marks);
+    for (uint32_t i = 0; i < a->k->nsizes; i++)
+        if (a->k->sizes[i].kind == TP_SIZE_RANGE || a->k->sizes[i].kind == TP_SIZE_CHOICE)
+            marks[a->k->sizes[i].sym] = false;
+    for (uint32_t i = 0; i < n; i++)
+        if (marks[i])
+            return false;
+    return !tp_expr_reads(a->p, e);
+}

@@ -154,6 +154,8 @@ static inline tp_expr either(tp_analysis *a, tp_expr x, tp_expr y)
 {
     return tp_op2(a->p, TP_E_OR, x, y);
 }
+/* Is e known when the kernel is compiled: of sizes alone, no table entry? */
+bool tp_is_static(const tp_analysis *a, tp_expr e);
 /* x % m == 0 */
 static inline tp_expr multiple(tp_analysis *a, tp_expr x, tp_expr m)
 {

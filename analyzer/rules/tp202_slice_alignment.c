@@ -17,25 +17,12 @@ typedef struct side {
     bool strict; /* asked is what the compiler takes for certain, of what it sees; not what it may take if it saw all */
 } side;
 
-/* Of sizes alone. */
-static bool is_fixed(tp_analysis *a, tp_expr e)
-{
-    uint32_t n = tp_sym_count(a->p), others = 0;
-    bool *marks = TP_NEWN(a->arena, bool, n);
-    tp_expr_mark_symbols(a->p, e, marks);
-    for (uint32_t i = 0; i < a->k->nsizes; i++)
-        marks[a->k->sizes[i].sym] = false;
-    for (uint32_t i = 0; i < n; i++)
-        others += marks[i];
-    return others == 0;
-}
-
 /* e = rest * what is returned, which is fixed; no id: e is no such product. */
 static tp_expr last_factor(tp_analysis *a, tp_expr e, tp_expr *rest)
 {
     const tp_expr_node *n = tp_expr_get(a->p, e);
-    bool right = n->op == TP_E_MUL && is_fixed(a, n->b);
-    if (n->op != TP_E_MUL || (!right && !is_fixed(a, n->a)))
+    bool right = n->op == TP_E_MUL && tp_is_static(a, n->b);
+    if (n->op != TP_E_MUL || (!right && !tp_is_static(a, n->a)))
         return (tp_expr){0};
     *rest = right ? n->a : n->b;
     return right ? n->b : n->a;
@@ -45,7 +32,7 @@ static tp_expr last_factor(tp_analysis *a, tp_expr e, tp_expr *rest)
  * differences, remainders, minima and choices, of which m has to divide every part; not through maxima or quotients. */
 static tp_expr seen_multiple(tp_analysis *a, tp_expr e, int64_t m)
 {
-    if (is_fixed(a, e))
+    if (tp_is_static(a, e))
         return multiple(a, e, num(a, m));
     const tp_expr_node *n = tp_expr_get(a->p, e);
     tp_expr x = n->a, y = n->b;
@@ -167,7 +154,7 @@ static void check_side(tp_analysis *a, const tp_flow *f, const tp_use *u)
                          u->dim + 1 == o->ref_rank ? "lanes" : "rows", TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("JAX lowering accepts it; the TPU compiler (on a machine with a TPU) refuses it");
     side x = {.a = a, .start = u->text, .size = u->size, .extent = u->extent, .strict = true};
-    x.fixed = u->value.id && is_fixed(a, u->value);
+    x.fixed = u->value.id && tp_is_static(a, u->value);
     tp_claim taken = c;
     taken.goal = goal_of(&x, o, u->dim);
     tp_decision d = tp_claim_decide(a, &taken);

@@ -4,28 +4,13 @@
  * tests/oracle/tpu_kernel_oracle.jsonl. Violated is where a step starts elsewhere: nobody can prove that. */
 #include "analyzer/flow/flow.h"
 
-/* Is it known when the kernel is compiled? */
-static bool is_static(const tp_analysis *a, tp_expr e)
-{
-    uint32_t n = tp_sym_count(a->p);
-    bool *marks = TP_NEWN(a->arena, bool, n);
-    tp_expr_mark_symbols(a->p, e, marks);
-    for (uint32_t i = 0; i < a->k->nsizes; i++)
-        if (a->k->sizes[i].kind == TP_SIZE_RANGE || a->k->sizes[i].kind == TP_SIZE_CHOICE)
-            marks[a->k->sizes[i].sym] = false;
-    for (uint32_t i = 0; i < n; i++)
-        if (marks[i])
-            return false;
-    return !tp_expr_reads(a->p, e);
-}
-
 static bool is_visible(const tp_analysis *a, tp_expr e, int64_t k);
 
 static bool is_product_visible(const tp_analysis *a, tp_expr factor, tp_expr other, int64_t k)
 {
     int64_t v;
     if (!tp_expr_is_const(a->p, factor, &v))
-        return is_static(a, factor) || is_visible(a, factor, k);
+        return tp_is_static(a, factor) || is_visible(a, factor, k);
     for (; k > 1 && v % 2 == 0; v /= 2)
         k /= 2;
     return is_visible(a, other, k);
@@ -37,7 +22,7 @@ static bool is_visible(const tp_analysis *a, tp_expr e, int64_t k)
 {
     const tp_expr_node *n = tp_expr_get(a->p, e);
     tp_expr_op op = n->op;
-    if (k == 1 || is_static(a, e))
+    if (k == 1 || tp_is_static(a, e))
         return true;
     if (op == TP_E_MUL)
         return is_product_visible(a, n->a, n->b, k) || is_product_visible(a, n->b, n->a, k);
@@ -128,7 +113,7 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
     if (o->memory != TP_MEM_VMEM || u->guarded || u->stride != 1 || tp_storage_bits(o->dtype) > 32)
         return;
     int64_t tile = tile_of(a, u, lanes_move);
-    if (tile == 1 || (u->value.id && is_static(a, u->value)))
+    if (tile == 1 || (u->value.id && tp_is_static(a, u->value)))
         return;
     bool lanes = u->dim + 1 == o->ref_rank;
     int64_t most = lanes ? 1 : most_rows(a, o), seen = most > tile ? most : tile;
@@ -178,7 +163,7 @@ static bool starts_computed(const tp_analysis *a, const tp_access *access)
         if (access->subs[d].kind == TP_SUB_FULL)
             continue;
         const tp_value *start = &a->k->body->values.at[access->subs[d].start];
-        if (start->dtype != TP_WEAK_INT || !is_static(a, start->meaning))
+        if (start->dtype != TP_WEAK_INT || !tp_is_static(a, start->meaning))
             return true;
     }
     return false;
@@ -203,7 +188,7 @@ static void check(tp_analysis *a)
         if (f->uses.at[i].kind == TP_USE_SLICE) {
             const tp_use *u = &f->uses.at[i], *next = u + 1; /* the next dimension of the same access */
             bool moves = i + 1 < f->uses.len && next->kind == TP_USE_SLICE && next->node == u->node &&
-                         next->dim == u->dim + 1 && !(next->value.id && is_static(a, next->value));
+                         next->dim == u->dim + 1 && !(next->value.id && tp_is_static(a, next->value));
             check_start(a, f, u, moves);
         }
 }
