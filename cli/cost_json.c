@@ -31,6 +31,38 @@ static object *number(tp_arena *a, double v)
     return json_object_new_double_s(v, tp_cstr(a, tp_printf(a, "%.6g", v)));
 }
 
+/* Buffers, and what of them is there from when on: bytes as closed forms, or, with n, as numbers. */
+static void add_memory(object *o, const tp_costs *c, const tp_cost_kernel *x, const tp_cost_numbers *n)
+{
+    const tp_vmem_life *l = &tp_cost_forms_of(x->cost)->life;
+    object *buffers = json_object_new_array(), *moments = json_object_new_array();
+    for (uint32_t i = 0; i < l->buffers.len; i++) {
+        const tp_vmem_buffer *b = &l->buffers.at[i];
+        object *m = json_object_new_object();
+        json_object_object_add(m, "name", tp_jsonc_string(b->operand->name));
+        json_object_object_add(m, "buffers", json_object_new_int64(b->buffers));
+        json_object_object_add(m, "bytes",
+                               n ? count(n->vmem_buffers[i]) : form(c, x->kernel, (tp_form){.e = b->bytes}));
+        json_object_array_add(buffers, m);
+    }
+    for (uint32_t i = 0; i < l->moments.len; i++) {
+        const tp_vmem_moment *t = &l->moments.at[i];
+        object *m = json_object_new_object(), *alive = json_object_new_array();
+        for (uint32_t s = 0; s < t->nalive; s++)
+            json_object_array_add(alive, tp_jsonc_string(x->kernel->operands[t->alive[s]].name));
+        json_object_object_add(m, "line", json_object_new_int64(t->line));
+        json_object_object_add(m, "ends", json_object_new_boolean(t->ends));
+        json_object_object_add(m, "scoped", alive);
+        json_object_object_add(m, "bytes",
+                               n ? count(n->vmem_moments[i]) : form(c, x->kernel, (tp_form){.e = t->bytes}));
+        json_object_array_add(moments, m);
+    }
+    json_object_object_add(o, "vmem_buffers", buffers);
+    json_object_object_add(o, "vmem_moments", moments);
+    if (n)
+        json_object_object_add(o, "vmem_peak", json_object_new_int64(n->vmem_peak));
+}
+
 static object *forms(const tp_costs *c, const tp_cost_kernel *x)
 {
     const tp_cost_forms *f = tp_cost_forms_of(x->cost);
@@ -56,10 +88,11 @@ static object *forms(const tp_costs *c, const tp_cost_kernel *x)
     json_object_object_add(o, "mxu_flops", form(c, k, f->mxu_flops));
     json_object_object_add(o, "transcendental", form(c, k, f->transcendental));
     json_object_object_add(o, "vmem_bytes", form(c, k, f->vmem));
+    add_memory(o, c, x, NULL);
     return o;
 }
 
-static object *counts(const tp_cost_case *x)
+static object *counts(const tp_costs *c, const tp_cost_kernel *k, const tp_cost_case *x)
 {
     const tp_cost_numbers *n = &x->numbers;
     object *o = json_object_new_object(), *operands = json_object_new_array();
@@ -86,6 +119,7 @@ static object *counts(const tp_cost_case *x)
     json_object_object_add(o, "transcendental", count(n->transcendental));
     json_object_object_add(o, "vmem_bytes", count(n->vmem));
     json_object_object_add(o, "vmem_limit_bytes", json_object_new_int64(n->vmem_limit));
+    add_memory(o, c, k, n);
     return o;
 }
 
@@ -123,7 +157,7 @@ static object *sizes_of(tp_arena *a, const tp_case *x)
     return o;
 }
 
-static object *case_of(const tp_costs *c, const tp_cost_case *x)
+static object *case_of(const tp_costs *c, const tp_cost_kernel *k, const tp_cost_case *x)
 {
     object *o = json_object_new_object(), *models = json_object_new_array();
     size_t n;
@@ -131,7 +165,7 @@ static object *case_of(const tp_costs *c, const tp_cost_case *x)
     json_object_object_add(o, "sizes", sizes_of(c->arena, x->at));
     json_object_object_add(o, "tables_chosen", json_object_new_boolean(x->tables));
     json_object_object_add(o, "executed", json_object_new_boolean(x->executed));
-    json_object_object_add(o, "counts", counts(x));
+    json_object_object_add(o, "counts", counts(c, k, x));
     object *unfused = json_object_new_object();
     json_object_object_add(unfused, x->unfused.known ? "model" : "unknown",
                            x->unfused.known ? json_object_new_int64(x->unfused.n) : tp_jsonc_string(x->unfused.why));
@@ -159,7 +193,7 @@ tp_str tp_cost_json(const tp_costs *c)
         json_object_object_add(o, "target", tp_jsonc_string(k->kernel->target.name));
         json_object_object_add(o, "closed_forms", forms(c, k));
         for (uint32_t x = 0; x < k->cases.len; x++)
-            json_object_array_add(cases, case_of(c, &k->cases.at[x]));
+            json_object_array_add(cases, case_of(c, k, &k->cases.at[x]));
         json_object_object_add(o, "cases", cases);
         json_object_array_add(kernels, o);
     }

@@ -1,6 +1,7 @@
 /* `cost` for people: tables of at most 80 columns; each block says whether it is exact or a model. */
 #include <stdio.h>
 
+#include "base/checked.h"
 #include "cli/cost.h"
 
 enum { WIDTH = 80 };
@@ -99,6 +100,10 @@ static void add_forms(tp_buf *b, const tp_cost_kernel *x)
     add_form(b, k, "dots on MXU tiles", f->mxu_flops);
     add_form(b, k, "transcendental", f->transcendental);
     add_form(b, k, "VMEM bytes", f->vmem);
+    for (uint32_t i = 1; i < f->life.moments.len; i++) /* what is there from a `with` on */
+        if (!f->life.moments.at[i].ends)
+            add_form(b, k, tp_printf(b->arena, "VMEM from line %u", f->life.moments.at[i].line).p,
+                     (tp_form){.e = f->life.moments.at[i].bytes});
 }
 
 /* ---- counts ---- */
@@ -173,11 +178,40 @@ static void add_operations(tp_buf *b, const tp_kernel *k, const tp_cost_numbers 
         line(b, tp_printf(b->arena, "dots on %d x %d tiles (exact)", k->target.mxu, k->target.mxu).p, n->mxu_flops,
              used);
     line(b, "transcendental (exact)", n->transcendental, "");
-    line(b, "VMEM bytes (exact, as " TP_RULE_VMEM_CAPACITY ")", n->vmem,
-         n->vmem_limit ? tp_printf(b->arena, "of %s", digits(b->arena, n->vmem_limit)).p : "");
     note(b->arena, why, n->steps);
     note(b->arena, why, n->flops);
     note(b->arena, why, n->vmem);
+}
+
+/* ---- memory ---- */
+
+/* The line of the body with the `with` that makes it; 0: it is there in all steps. */
+static uint32_t line_of(const tp_kernel *k, const tp_vmem_life *l, const tp_operand *o)
+{
+    for (uint32_t i = 0; o->scoped && i < l->moments.len; i++)
+        for (uint32_t x = 0; x < l->moments.at[i].nalive; x++)
+            if (&k->operands[l->moments.at[i].alive[x]] == o)
+                return l->moments.at[i].line;
+    return 0;
+}
+
+static void add_memory(tp_buf *b, const tp_kernel *k, const tp_vmem_life *l, const tp_cost_numbers *n)
+{
+    tp_buf_printf(b, "  %-14s %7s %10s %17s  %s\n", "VMEM (exact)", "buffers", "each", "bytes", "is there");
+    for (uint32_t i = 0; i < l->buffers.len; i++) {
+        const tp_vmem_buffer *x = &l->buffers.at[i];
+        tp_cost_count one = n->vmem_buffers[i], all = one;
+        uint32_t line = line_of(k, l, x->operand);
+        all.known = all.known && tp_mul(one.n, x->buffers, &all.n);
+        tp_buf_printf(b, "  %-14.*s %7u %10s %17s  %s\n", TP_FMT(name_of(b->arena, x->operand->name)), x->buffers,
+                      count(b->arena, one, 10), count(b->arena, all, 17),
+                      line ? tp_printf(b->arena, "from line %u on", line).p : "in all steps");
+    }
+    const tp_vmem_moment *peak = &l->moments.at[n->vmem_peak];
+    const char *from =
+                   peak->line ? tp_printf(b->arena, "%sfrom line %u on", n->vmem_limit ? ", " : "", peak->line).p : "",
+               *limit = n->vmem_limit ? tp_printf(b->arena, "of %s", digits(b->arena, n->vmem_limit)).p : "";
+    line(b, "at most, as " TP_RULE_VMEM_CAPACITY, n->vmem, tp_printf(b->arena, "%s%s", limit, from).p);
 }
 
 /* ---- the model ---- */
@@ -214,7 +248,7 @@ static void add_model(tp_buf *b, const tp_cost_case *x)
         tp_buf_c(b, "  no peak is public for products of float32: that of bfloat16 bounds theirs\n");
 }
 
-static void add_case(tp_buf *b, const tp_kernel *k, const tp_cost_case *x)
+static void add_case(tp_buf *b, const tp_kernel *k, const tp_vmem_life *life, const tp_cost_case *x)
 {
     reasons why = {0};
     tp_buf_c(b, "\n");
@@ -235,6 +269,7 @@ static void add_case(tp_buf *b, const tp_kernel *k, const tp_cost_case *x)
         tp_buf_c(b, "  unknown: ");
         fold(b, tp_visible(b->arena, why.at[i]), 11, 11);
     }
+    add_memory(b, k, life, &x->numbers);
     add_model(b, x);
 }
 
@@ -248,7 +283,7 @@ tp_str tp_cost_text(const tp_costs *c)
                       TP_FMT(tp_visible(c->arena, k->kernel->target.name)), dtypes.n ? ", " : "", TP_FMT(dtypes));
         add_forms(&b, k);
         for (uint32_t x = 0; x < k->cases.len; x++)
-            add_case(&b, k->kernel, &k->cases.at[x]);
+            add_case(&b, k->kernel, &tp_cost_forms_of(k->cost)->life, &k->cases.at[x]);
     }
     tp_buf_c(&b, "\nTimes are a model, per core: what HBM and the MXU take at their peaks.\n"
                  "docs/COST.md says what it leaves out.\n");

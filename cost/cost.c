@@ -244,6 +244,24 @@ void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, in
     add_up(n);
 }
 
+static void count_memory(tally *t, tp_cost_numbers *n)
+{
+    const tp_vmem_life *l = &t->c->forms.life;
+    for (int early = 0; early < 2; early++)
+        n->vmem_of[early] = value(t, t->c->vmem[early]);
+    n->vmem = n->vmem_of[tp_early_generation(&t->c->k->target)];
+    n->vmem_limit = t->c->k->vmem_limit ? t->c->k->vmem_limit : tp_target_vmem(&t->c->k->target);
+    n->vmem_buffers = TP_NEWN(t->a, tp_cost_count, l->buffers.len + 1);
+    n->vmem_moments = TP_NEWN(t->a, tp_cost_count, l->moments.len);
+    for (uint32_t i = 0; i < l->buffers.len; i++)
+        n->vmem_buffers[i] = value(t, l->buffers.at[i].bytes);
+    for (uint32_t i = 0; i < l->moments.len; i++) {
+        n->vmem_moments[i] = value(t, l->moments.at[i].bytes);
+        if (n->vmem_moments[i].n > n->vmem_moments[n->vmem_peak].n)
+            n->vmem_peak = i;
+    }
+}
+
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
 {
     tally t = {c, a, r->work ? r->work : TP_COST_WORK, r->counting};
@@ -271,10 +289,7 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
     count_dots(&t, &n, any);
     if (!c->k->body)
         n.flops = n.dot_flops = n.mxu_flops = n.transcendental = no_number(TP_S("the spec has no kernel"));
-    for (int early = 0; early < 2; early++)
-        n.vmem_of[early] = value(&t, c->vmem[early]);
-    n.vmem = n.vmem_of[tp_early_generation(&c->k->target)];
-    n.vmem_limit = c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(&c->k->target);
+    count_memory(&t, &n);
     return n;
 }
 
@@ -383,6 +398,7 @@ static void find_forms(tp_cost *c)
     f->dot_flops = form_operations(c, TP_OP_DOT);
     f->transcendental = form_operations(c, TP_OP_TRANSCENDENTAL);
     f->mxu_flops = form_mxu(c);
+    f->life = tp_vmem_life_of(c->arena, c->k);
     f->vmem.e = c->vmem[tp_early_generation(&c->k->target)];
 }
 

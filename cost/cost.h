@@ -16,6 +16,7 @@
 #ifndef TP_COST_H
 #define TP_COST_H
 
+#include "base/vec.h"
 #include "spec/kernel.h"
 
 /* A number that was counted, or why there is none. */
@@ -57,6 +58,30 @@ typedef struct tp_jump {
     tp_cost_count bytes_in, bytes_out; /* that windows move because of it; writes of what the step before had */
 } tp_jump;
 
+/* What lies in VMEM: windows with the buffers of the pipeline, and scratch, in whole tiles of the target. */
+typedef struct tp_vmem_buffer {
+    const tp_operand *operand;
+    uint32_t buffers;
+    tp_expr bytes; /* of one of them */
+} tp_vmem_buffer;
+
+/* A time in a step. The first begins with it, and has what is there in all steps: windows and scratch of the grid. */
+typedef struct tp_vmem_moment {
+    uint32_t line; /* of the body: a `with` begins there, or ends that began there; 0: the first moment */
+    bool ends;
+    uint32_t *alive, nalive; /* scratch of `with` that is there, too: operands, in the order in which they began */
+    tp_expr bytes;           /* of all that is there */
+} tp_vmem_moment;
+
+/* Moments in the order of the body: those of arms that exclude each other one after the other, those of loops once. */
+typedef struct tp_vmem_life {
+    TP_VEC(tp_vmem_buffer) buffers;
+    TP_VEC(tp_vmem_moment) moments;
+    tp_expr lasting; /* bytes of what is there in all steps */
+} tp_vmem_life;
+/* In the arena; adds expressions to the kernel's pool. */
+tp_vmem_life tp_vmem_life_of(tp_arena *a, const tp_kernel *k);
+
 typedef struct tp_cost_numbers {
     tp_cost_count steps;
     tp_operand_cost *operands; /* inputs, then outputs */
@@ -73,6 +98,9 @@ typedef struct tp_cost_numbers {
     tp_cost_count vmem;       /* windows with their buffers, and scratch, in whole tiles: what TP301 adds up */
     tp_cost_count vmem_of[2]; /* [1]: the same on generations 2 and 3, whose tiles are twice as large; [0]: on others */
     int64_t vmem_limit;
+    tp_cost_count *vmem_buffers;       /* by buffer of tp_vmem_life: bytes of one */
+    tp_cost_count *vmem_moments;       /* by moment of it: bytes */
+    uint32_t vmem_peak;                /* the first moment with the most of them */
     tp_cost_count ideal_in, ideal_out; /* bytes, each array once */
 } tp_cost_numbers;
 
@@ -83,6 +111,7 @@ typedef struct tp_cost_forms {
     tp_form steps;
     tp_operand_forms *operands;
     tp_form bytes_in, bytes_out, flops, dot_flops, mxu_flops, transcendental, vmem, ideal_in, ideal_out;
+    tp_vmem_life life;
 } tp_cost_forms;
 
 typedef struct tp_cost tp_cost;

@@ -343,6 +343,7 @@ bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
     *l = (tp_copies){.steps = (uint64_t)steps, .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS};
     l->step = TP_NEWN(a, uint64_t, l->shown);
     l->copied = TP_NEWN(a, bool, (size_t)operands * l->shown);
+    l->run = TP_NEWN(a, uint64_t, (size_t)operands * l->shown);
     l->copies = TP_NEWN(a, uint64_t, operands);
     for (uint32_t i = 0; i < l->shown; i++) /* the last third are the last steps */
         l->step[i] = i < 2 * l->shown / 3 || l->steps == l->shown ? i + 1 : l->steps - l->shown + i + 1;
@@ -351,10 +352,13 @@ bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
             const tp_operand *x = &k->operands[o];
             bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
                                               : s + 1 == steps || moves(k, x, env, s + 1, &known);
+            uint64_t before = x->role == TP_INPUT ? l->copies[o] + copied - 1 : l->copies[o];
             l->copies[o] += copied;
             for (uint32_t i = 0; i < l->shown; i++)
-                if (l->step[i] == (uint64_t)s + 1)
+                if (l->step[i] == (uint64_t)s + 1) {
                     l->copied[o * l->shown + i] = copied;
+                    l->run[o * l->shown + i] = before;
+                }
         }
     return known;
 }

@@ -49,6 +49,7 @@ typedef struct tp_copies {
     uint32_t shown;
     uint64_t *step;   /* numbers of those shown, from 1 */
     bool *copied;     /* operands by shown steps */
+    uint64_t *run;    /* the same: how many windows there were before the one of the step */
     uint64_t *copies; /* per operand, in all steps */
 } tp_copies;
 /* False: the grid is empty, too large, or a map reads tables of unknown contents. */

@@ -34,6 +34,8 @@ void tp_html_rules(const tp_page *p, const tp_spec_report *s);
 void tp_html_maps(const tp_page *p, const tp_spec_report *s);
 void tp_html_pipeline(const tp_page *p, const tp_spec_report *s);
 void tp_html_vmem(const tp_page *p, const tp_spec_report *s);
+/* memory.c: which buffers are busy in which steps. */
+void tp_html_memory(const tp_page *p, const tp_spec_report *s);
 /* cost.c: what it moves and computes at usual sizes, and a roofline. */
 void tp_html_cost(const tp_page *p, const tp_spec_report *s);
 /* equivalence.c: what was compared with the reference; errors.c: how far apart. */

@@ -190,6 +190,7 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
     tp_html_raw(p, "<h3>VMEM</h3>\n");
     if (v->bytes >= 0)
         write_bar(p, v);
+    tp_html_memory(p, s);
     tp_html_raw(p, "<table class=\"wide\"><caption>At the largest sizes");
     if (v->dtypes.n) {
         tp_html_raw(p, ", ");

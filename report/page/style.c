@@ -56,6 +56,8 @@ const char *const tp_page_style[] = {
     "stroke-width:3px;stroke-linejoin:round}"
     ".key{display:inline-block;width:.9rem;height:.9rem;vertical-align:-.1rem;border:1px solid var(--a);"
     "margin:0 .2rem 0 .7rem}.key.once{background:color-mix(in srgb,var(--a) 20%,transparent)}"
+    ".key.busy{background:color-mix(in srgb,var(--ok) 55%,transparent)}.key.moved{background:color-mix(in srgb,"
+    "var(--a) 75%,transparent)}.key.idle{border-color:var(--dim)}"
     ".key.more{background:color-mix(in srgb,var(--a) 50%,transparent)}.key.outside{border-color:var(--bad);"
     "background:color-mix(in srgb,var(--bad) 50%,transparent)}.key.padding{border-color:var(--dim);"
     "background:repeating-linear-gradient(45deg,transparent 0 3px,var(--dim) 3px 5px)}"

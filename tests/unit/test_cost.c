@@ -109,6 +109,8 @@ static void same_as_pictures(tally *t, tp_arena *a, const tp_case *c, const tp_r
     t->pictures++;
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         tp_cost_count n = {.known = true, .n = (int64_t)l.copies[i]};
+        if (!tp_is_far(&k->operands[i])) /* the window of the last step is the last one */
+            assert_int_equal(l.run[(i + 1) * l.shown - 1] + 1, l.copies[i]);
         if (tp_is_far(&k->operands[i])) { /* no window: the machine counts what the body copies */
             assert_int_equal(n.n, 0);
             continue;
@@ -263,6 +265,8 @@ static void memory_is_that_of_tp301(void **state)
             j.request = (tp_cost_request){.env = env, .work = 1};
             assert_int_equal(tp_try(j.l->arena, count, &j), TP_OK);
             tp_cost_numbers c = j.numbers;
+            if (c.vmem.known)
+                assert_int_equal(c.vmem_moments[c.vmem_peak].n, c.vmem.n);
             if (c.vmem.known && c.vmem.n > most)
                 most = c.vmem.n;
         }
@@ -274,6 +278,98 @@ static void memory_is_that_of_tp301(void **state)
     }
     globfree(&g);
     assert_true(compared > 60);
+}
+
+/* The most that is there at one time is what TP301 adds up, and names what is there. */
+static void peak_is_the_sum(const tp_kernel *k, const tp_cost_forms *f, const tp_cost_numbers *n)
+{
+    const tp_vmem_life *l = &f->life;
+    const tp_vmem_moment *peak = &l->moments.at[n->vmem_peak];
+    int64_t there = 0, most = 0;
+    for (uint32_t i = 0; i < l->buffers.len; i++) {
+        const tp_operand *o = l->buffers.at[i].operand;
+        bool alive = !o->scoped;
+        for (uint32_t x = 0; x < peak->nalive; x++)
+            alive |= &k->operands[peak->alive[x]] == o;
+        there += alive ? n->vmem_buffers[i].n * l->buffers.at[i].buffers : 0;
+    }
+    for (uint32_t i = 0; i < l->moments.len; i++)
+        most = n->vmem_moments[i].n > most ? n->vmem_moments[i].n : most;
+    if (n->vmem.known && (most != n->vmem.n || there != most))
+        fail_msg("%.*s: at most %lld bytes at one time, of buffers with %lld; TP301 has %lld", TP_FMT(k->name),
+                 (long long)most, (long long)there, (long long)n->vmem.n);
+    assert_int_equal(l->moments.at[l->moments.len - 1].nalive, 0); /* each ends */
+}
+
+static void memory_at_any_time(void **state)
+{
+    static const char *const PATHS[] = {"examples/*/*.tile.json", "tests/semantics/scope*.tile.json",
+                                        "tests/rules/*/*scope*.tile.json"};
+    (void)state;
+    uint32_t kernels = 0, scopes = 0;
+    for (size_t p = 0; p < sizeof PATHS / sizeof *PATHS; p++) {
+        glob_t g;
+        assert_int_equal(glob(PATHS[p], 0, NULL, &g), 0);
+        for (size_t i = 0; i < g.gl_pathc; i++) {
+            job j = {.l = load_file(g.gl_pathv[i])};
+            for (uint32_t n = 0; j.l->spec && n < j.l->spec->nkernels; n++) {
+                j.k = j.l->spec->kernels[n];
+                int64_t *env = TP_NEWN(j.l->arena, int64_t, tp_sym_count(j.k->exprs) + 1);
+                tp_rng rng = tp_rng_new(1, i);
+                draw_sizes(&rng, j.k, env);
+                assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+                j.request = (tp_cost_request){.env = env, .work = 1};
+                assert_int_equal(tp_try(j.l->arena, count, &j), TP_OK);
+                peak_is_the_sum(j.k, tp_cost_forms_of(j.cost), &j.numbers);
+                kernels++;
+                scopes += tp_cost_forms_of(j.cost)->life.moments.len > 1;
+            }
+            unload(j.l);
+        }
+        globfree(&g);
+    }
+    print_message("cost: VMEM of %u kernels at any time, %u of them with scopes\n", kernels, scopes);
+    assert_true(kernels > 100 && scopes > 10);
+}
+
+/* Two scopes one after the other, the second around a third: 8 KiB are there in all steps. */
+static void moments_of_a_body(void **state)
+{
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"scopes\", \"target\": \"tpu-v5e\", \"sizes\": {\"M\": {\"min\": 1}}, "
+        "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 8)\"}], "
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", 128], \"block_shape\": [8, 128], "
+        "\"index_map\": [\"i\", 0], \"buffers\": 1}], "
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\", 128], \"block_shape\": [8, 128], "
+        "\"index_map\": [\"i\", 0], \"buffers\": 1}], "
+        "\"kernel\": [\"with scratch((32, 128), float32) as a:\", \"    a[...] = zeros((32, 128), float32)\", "
+        "\"with scratch((16, 128), float32) as b, scratch((4,), int32, smem) as n:\", "
+        "\"    b[...] = zeros((16, 128), float32)\", \"    n[0] = 1\", "
+        "\"    with scratch((24, 128), float32) as c:\", \"        c[...] = zeros((24, 128), float32)\", "
+        "\"o[...] = x[...]\"]}";
+    static const struct {
+        uint32_t line;
+        bool ends;
+        int64_t kib;
+    } WANT[] = {{0, false, 8},  {1, false, 24}, {1, true, 8}, {3, false, 16},
+                {6, false, 28}, {6, true, 16},  {3, true, 8}};
+    (void)state;
+    job j = {.l = load_text(SPEC)};
+    assert_non_null(j.l->spec);
+    j.k = j.l->spec->kernels[0];
+    int64_t *env = TP_NEWN(j.l->arena, int64_t, tp_sym_count(j.k->exprs));
+    env[j.k->sizes[0].sym] = 100;
+    assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+    tp_cost_numbers n = numbers_at(&j, env, false);
+    const tp_vmem_life *l = &tp_cost_forms_of(j.cost)->life;
+    assert_int_equal(l->moments.len, sizeof WANT / sizeof *WANT);
+    for (uint32_t i = 0; i < l->moments.len; i++) {
+        assert_int_equal(l->moments.at[i].line, WANT[i].line);
+        assert_int_equal(l->moments.at[i].ends, WANT[i].ends);
+        assert_int_equal(n.vmem_moments[i].n, WANT[i].kib << 10);
+    }
+    assert_int_equal(n.vmem_peak, 4);
+    unload(j.l);
 }
 
 /* ---- random specs ---- */
@@ -519,6 +615,13 @@ static void json_has_what_the_page_lists(void **state)
     assert_int_equal(json_object_get_int64(member(member(counts, "bytes_in"), "exact")), 396000);
     /* of bfloat16: 200 x 300, 300 x 130 and 200 x 130 */
     assert_int_equal(json_object_get_int64(member(member(c, "unfused_bytes"), "model")), 250000);
+    struct json_object *moment = json_object_array_get_idx(member(counts, "vmem_moments"), 0),
+                       *buffer = json_object_array_get_idx(member(counts, "vmem_buffers"), 3);
+    assert_int_equal(json_object_get_int64(member(member(moment, "bytes"), "exact")),
+                     json_object_get_int64(member(member(counts, "vmem_bytes"), "exact")));
+    assert_string_equal(string_of(buffer, "name"), "acc");
+    assert_int_equal(json_object_get_int64(member(member(buffer, "bytes"), "exact")), 128 * 128 * 4);
+    assert_int_equal(json_object_get_int(member(counts, "vmem_peak")), 0);
     assert_string_equal(string_of(model, "target"), "tpu-v5e");
     assert_string_equal(string_of(model, "bound"), "memory");
     assert_true(json_object_get_double(member(model, "pipeline_seconds")) >=
@@ -579,6 +682,8 @@ int main(void)
         cmocka_unit_test(gallery_costs_what_the_machine_counts),
         cmocka_unit_test(closed_forms_say_what_counting_says),
         cmocka_unit_test(memory_is_that_of_tp301),
+        cmocka_unit_test(memory_at_any_time),
+        cmocka_unit_test(moments_of_a_body),
         cmocka_unit_test(random_specs_cost_what_the_machine_counts),
         cmocka_unit_test_setup_teardown(the_command_says_what_it_counts, make_place, drop_place),
         cmocka_unit_test_setup_teardown(published_times_are_above_the_model, make_place, drop_place),

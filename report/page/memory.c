@@ -1,0 +1,195 @@
+/* VMEM while the kernel runs: a band for each buffer, as high as it is large; in each slot of the pipeline it is
+ * copied, computed with, or idle. Over them the limit. */
+#include "cost/cost.h"
+#include "report/blocks.h"
+#include "report/page/page.h"
+
+/* As wide as a picture of the pipeline; slot -1 has the first copies. Moments of a step, where it has several, need
+ * room side by side: fewer slots are twice as wide. */
+enum { WIDTH = 220, LEFT = 84, SLOTS = 10, WIDE_SLOTS = 5, HIGH = 132, TOP = 22, FOOT = 18, LETTERS = 10, TEXT = 13 };
+
+typedef enum use { IDLE, COPIED, COMPUTED } use;
+
+typedef struct drawing {
+    const tp_page *p;
+    const tp_kernel *k;
+    const tp_vmem_life *life;
+    const tp_copies *copies;
+    double scale;                  /* pixels of a byte */
+    int64_t slots[SLOTS];          /* -1: the first copies; else the shown step */
+    uint32_t nslots, slot;         /* their number; pixels of one */
+    int64_t each[TP_MAX_OPERANDS]; /* bytes of one buffer of `life` */
+} drawing;
+
+/* What happens to buffer `at` of the operand in a slot: windows take turns with the buffers. */
+static use use_of(const drawing *d, uint32_t operand, uint32_t at, uint32_t buffers, int64_t slot)
+{
+    const tp_copies *l = d->copies;
+    const tp_operand *o = &d->k->operands[operand];
+    if (o->role == TP_SCRATCH)
+        return slot >= 0 && slot < l->shown ? COMPUTED : IDLE;
+    int64_t other = o->role == TP_INPUT ? slot + 1 : slot - 1; /* whose copies are on their way */
+    if (slot >= 0 && slot < l->shown && l->run[operand * l->shown + (uint32_t)slot] % buffers == at)
+        return COMPUTED;
+    bool there = other >= 0 && other < l->shown;
+    return there && l->copied[operand * l->shown + (uint32_t)other] &&
+                   l->run[operand * l->shown + (uint32_t)other] % buffers == at
+               ? COPIED
+               : IDLE;
+}
+
+static double y_of(const drawing *d, double bytes)
+{
+    return TOP + HIGH - bytes * d->scale;
+}
+
+static void write_cell(const drawing *d, double x, double width, double from, double bytes, use u)
+{
+    static const char *const LOOKS[] = {"fill=\"none\" stroke=\"var(--dim)\" stroke-opacity=\"0.5\"",
+                                        "fill=\"var(--a)\" fill-opacity=\"0.75\"",
+                                        "fill=\"var(--ok)\" fill-opacity=\"0.55\""};
+    double high = bytes * d->scale;
+    double gap = high > 3 ? 1 : 0;
+    fprintf(d->p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" %s/>\n", x, y_of(d, from + bytes),
+            width, high > gap ? high - gap : high, LOOKS[u]);
+}
+
+static void write_name(const drawing *d, const tp_operand *o, double from, double bytes)
+{
+    if (bytes * d->scale < TEXT)
+        return;
+    fprintf(d->p->out, "<text x=\"0\" y=\"%.1f\">", y_of(d, from + bytes / 2) + 4);
+    tp_html_put(d->p, o->name.n > LETTERS ? tp_printf(d->p->a, "%.*s…", LETTERS - 1, o->name.p) : o->name);
+    tp_html_raw(d->p, "</text>\n");
+}
+
+/* Windows and scratch of the grid: bytes of all. */
+static int64_t write_lasting(const drawing *d)
+{
+    int64_t from = 0;
+    for (uint32_t i = 0; i < d->life->buffers.len; i++) {
+        const tp_vmem_buffer *b = &d->life->buffers.at[i];
+        if (b->operand->scoped)
+            continue;
+        write_name(d, b->operand, (double)from, (double)d->each[i] * b->buffers);
+        for (uint32_t n = 0; n < b->buffers; n++, from += d->each[i])
+            for (uint32_t s = 0; s < d->nslots; s++)
+                write_cell(d, LEFT + s * d->slot, d->slot - 2, (double)from, (double)d->each[i],
+                           use_of(d, (uint32_t)(b->operand - d->k->operands), n, b->buffers, d->slots[s]));
+    }
+    return from;
+}
+
+/* Scratch of `with`, in each step: its moments side by side. */
+static void write_scoped(const drawing *d, int64_t lasting)
+{
+    const tp_vmem_life *l = d->life;
+    double width = (double)(d->slot - 2) / l->moments.len;
+    for (uint32_t m = 1; m < l->moments.len; m++) {
+        double from = (double)lasting;
+        for (uint32_t x = 0; x < l->moments.at[m].nalive; x++) {
+            const tp_operand *o = &d->k->operands[l->moments.at[m].alive[x]];
+            double bytes = 0;
+            for (uint32_t i = 0; i < l->buffers.len; i++)
+                if (l->buffers.at[i].operand == o)
+                    bytes = (double)d->each[i];
+            for (uint32_t s = 0; s < d->nslots; s++)
+                if (d->slots[s] >= 0 && d->slots[s] < d->copies->shown)
+                    write_cell(d, LEFT + s * d->slot + m * width, width, from, bytes, COMPUTED);
+            from += bytes;
+        }
+    }
+}
+
+static void write_limit(const drawing *d, int64_t limit, int64_t most)
+{
+    int right = LEFT + (int)(d->nslots * d->slot);
+    bool inside = (double)limit * d->scale <= HIGH;
+    double y = inside ? y_of(d, (double)limit) : TOP - 8;
+    fprintf(d->p->out, "<path d=\"M%d %.1fH%d\" stroke=\"var(--%s)\" stroke-width=\"2\"%s/>\n", LEFT, y, right,
+            most > limit ? "bad" : "ink", inside ? "" : " stroke-dasharray=\"6 4\"");
+    fprintf(d->p->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" class=\"over\">limit</text>\n", LEFT - 4, y + 4);
+}
+
+static void write_steps(const drawing *d)
+{
+    for (uint32_t s = 0; s < d->nslots; s++) {
+        int64_t at = d->slots[s];
+        bool step = at >= 0 && at < d->copies->shown && d->copies->step[at] < 1000;
+        fprintf(d->p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+                LEFT + (int)(s * d->slot + d->slot / 2) - 1, TOP + HIGH + 14);
+        if (step)
+            fprintf(d->p->out, "%llu", (unsigned long long)d->copies->step[at]);
+        else
+            tp_html_raw(d->p, at >= 0 && at < d->copies->shown ? "·" : "–");
+        tp_html_raw(d->p, "</text>\n");
+    }
+}
+
+/* The first steps; behind them the last ones, where all have no room. False: they do. */
+static bool choose_slots(drawing *d)
+{
+    int64_t all = (int64_t)d->copies->shown + 2, room = d->life->moments.len > 1 ? WIDE_SLOTS : SLOTS;
+    d->nslots = (uint32_t)(all < room ? all : room);
+    d->slot = WIDTH / (uint32_t)room;
+    for (uint32_t s = 0; s < d->nslots; s++)
+        d->slots[s] = s + 2 < d->nslots || all <= room ? (int64_t)s - 1 : all - d->nslots + s - 1;
+    return all > room;
+}
+
+static bool find_bytes(drawing *d, const int64_t *env, int64_t *most)
+{
+    const tp_vmem_life *l = d->life;
+    int64_t n;
+    *most = 0;
+    for (uint32_t i = 0; i < l->buffers.len; i++)
+        if (tp_expr_eval(d->k->exprs, l->buffers.at[i].bytes, env, &d->each[i]) != TP_EVAL_OK || d->each[i] < 0)
+            return false;
+    for (uint32_t i = 0; i < l->moments.len; i++) {
+        if (tp_expr_eval(d->k->exprs, l->moments.at[i].bytes, env, &n) != TP_EVAL_OK)
+            return false;
+        *most = n > *most ? n : *most;
+    }
+    return *most > 0;
+}
+
+void tp_html_memory(const tp_page *p, const tp_spec_report *s)
+{
+    enum {
+        NEAR = 2 /* a limit so many times as large as what is there is still within the picture */,
+        BANDS = 24,
+        MOMENTS = 14
+    };
+    const tp_kernel *k = s->spec->kernels[0];
+    tp_copies copies;
+    tp_str sizes;
+    int64_t *env = tp_map_sizes(p->a, s, &sizes), most,
+            limit = k->vmem_limit ? k->vmem_limit : tp_target_vmem(&k->target);
+    if (!env || !limit || !tp_map_lanes(p->a, k, env, &copies))
+        return;
+    tp_vmem_life life = tp_vmem_life_of(p->a, k);
+    drawing d = {.p = p, .k = k, .life = &life, .copies = &copies};
+    if (life.buffers.len > BANDS || life.moments.len > MOMENTS || !find_bytes(&d, env, &most))
+        return;
+    double top = (double)(limit > most && limit / NEAR <= most ? limit : most);
+    d.scale = HIGH / top;
+    bool some = choose_slots(&d);
+    int width = LEFT + WIDTH, height = TOP + HIGH + FOOT;
+    fprintf(p->out,
+            "<figure><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><title>VMEM in steps</title>\n",
+            width, height, width, height);
+    write_scoped(&d, write_lasting(&d));
+    write_limit(&d, limit, most);
+    write_steps(&d);
+    tp_html_raw(p, "</svg><figcaption>Buffers in the ");
+    tp_html_raw(p, some ? "first and last steps" : "steps");
+    tp_html_raw(
+        p, ", each as high as it is large: <span class=\"name\"><span class=\"key "
+           "busy\"></span>computed with</span> <span class=\"name\"><span class=\"key moved\"></span>copied</span> "
+           "<span class=\"name\"><span class=\"key idle\"></span>idle</span>. ");
+    fprintf(p->out, "%.1f KiB at most, at ", (double)most / 1024);
+    tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
+    if ((double)limit > top)
+        fprintf(p->out, "; dashed: the limit, %.3g times as high", (double)limit / (double)most);
+    tp_html_raw(p, "</figcaption></figure>\n");
+}
