@@ -1,5 +1,5 @@
 /* What the walk notes of a step, in order, where the body moves data itself. */
-#include "analyzer/flow/internal.h"
+#include "analyzer/flow/flight.h"
 
 static tp_place place_of(flow *f, const tp_access *access)
 {
@@ -89,4 +89,16 @@ void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr c
 {
     if (notes(f))
         note(f, (tp_flow_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
+}
+
+uint32_t flight_loop_end(const tp_flow *f, uint32_t at)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = at; i < f->events.len; i++) {
+        depth += f->events.at[i].kind == TP_FLOW_LOOP;
+        depth -= f->events.at[i].kind == TP_FLOW_END;
+        if (!depth)
+            return i;
+    }
+    return f->events.len;
 }

@@ -245,10 +245,10 @@ static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *a
 static bool is_of_families(const proof *x, span s, tp_expr turn, tp_expr count, const fleet *all)
 {
     uint32_t starts = count_events(x, s, TP_FLOW_START), waits = count_events(x, s, TP_FLOW_WAIT);
-    bool any = false, counts = count_events(x, s, TP_FLOW_SIGNAL) || count_events(x, s, TP_FLOW_AWAIT);
+    bool any = false;
     for (uint32_t i = 0; i < all->len; i++)
         any |= all->at[i].twin.id != 0;
-    return x->families && !counts && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
+    return x->families && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
            ((starts && !waits) || (waits && !starts && any));
 }
 
@@ -370,23 +370,10 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     return true;
 }
 
-static uint32_t end_of(const tp_flow *f, uint32_t at)
-{
-    uint32_t depth = 0;
-    for (uint32_t i = at; i < f->events.len; i++) {
-        depth += f->events.at[i].kind == TP_FLOW_LOOP;
-        depth -= f->events.at[i].kind == TP_FLOW_END;
-        if (!depth)
-            return i;
-    }
-    return f->events.len;
-}
-
 static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT ||
-            f->events.at[i].kind == TP_FLOW_SIGNAL || f->events.at[i].kind == TP_FLOW_AWAIT)
+        if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT)
             return true;
     return false;
 }
@@ -416,10 +403,10 @@ static bool step(proof *x, const tp_flow_event *e, fleet *all)
     case TP_FLOW_WRITE: return fleet_look(x, all, e, &e->place, true);
     case TP_FLOW_COPY: return fleet_sides(x, e);
     case TP_FLOW_START: return fleet_start(x, all, e);
-    case TP_FLOW_SIGNAL: return fleet_signal(x, all, e);
-    case TP_FLOW_AWAIT:
     case TP_FLOW_WAIT: return fleet_wait(x, all, e);
     case TP_FLOW_LEAVE: return leave(x, all, e);
+    case TP_FLOW_SIGNAL: /* no copy; tally.c */
+    case TP_FLOW_AWAIT:
     case TP_FLOW_LOOP:
     case TP_FLOW_END: break;
     }
@@ -430,7 +417,7 @@ static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
 {
     for (uint32_t i = from; i < to; i++) {
         const tp_flow_event *e = &x->f->events.at[i];
-        uint32_t end = e->kind == TP_FLOW_LOOP ? end_of(x->f, i) : i;
+        uint32_t end = e->kind == TP_FLOW_LOOP ? flight_loop_end(x->f, i) : i;
         bool good;
         if (e->kind == TP_FLOW_LOOP && moves(x->f, i, end)) {
             good = turns(x, (span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
@@ -474,7 +461,7 @@ static bool moves_in_loops(const tp_flow *f)
 {
     bool any = false;
     for (uint32_t i = 0; i < f->events.len && !any; i++)
-        any = f->events.at[i].kind == TP_FLOW_LOOP && moves(f, i, end_of(f, i));
+        any = f->events.at[i].kind == TP_FLOW_LOOP && moves(f, i, flight_loop_end(f, i));
     return any;
 }
 
@@ -550,7 +537,16 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
                 : (tp_decision){.verdict = TP_UNKNOWN, .reason = x.why};
 }
 
-/* Copy by copy; where that shows nothing, with families. */
+/* What is asked of counters alone: of those of this memory. */
+static bool tally_all(proof *x, tp_memory memory)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < tp_noperands(x->a->k) && good; i++)
+        good = x->a->k->operands[i].memory != memory || flight_tally(x, i);
+    return good;
+}
+
+/* Copy by copy; where that shows nothing, with families; where who ends whom is not asked, by what semaphores count. */
 static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, const tp_syntax **at, tp_str *basis)
 {
     proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
@@ -559,7 +555,25 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
     make_twins(&x);
     tp_decision d = decide(x, at, basis);
     x.families = true;
-    return d.verdict == TP_UNKNOWN && x.f->vars.len ? decide(x, at, basis) : d;
+    if (d.verdict == TP_UNKNOWN && x.f->vars.len)
+        d = decide(x, at, basis);
+    if (!counting)
+        return d;
+    proof sums = {.a = a,
+                  .f = x.f,
+                  .walk = x.walk,
+                  .twin = x.twin,
+                  .grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_CERT,
+                  .counting = true,
+                  .basis = *basis};
+    bool copies = d.verdict == TP_PROVEN || tally_all(&sums, TP_MEM_DMA_SEMAPHORE);
+    if (!copies)
+        return d;
+    bool good = tally_all(&sums, TP_MEM_SEMAPHORE);
+    *at = sums.at;
+    *basis = sums.basis;
+    return good ? (tp_decision){.verdict = TP_PROVEN, .grade = sums.grade}
+                : (tp_decision){.verdict = TP_UNKNOWN, .reason = sums.why};
 }
 
 bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)

@@ -22,6 +22,7 @@ typedef struct proof {
     tp_grade grade;
     uint32_t questions;
     tp_expr assumed;     /* no id: nothing */
+    bool quick;          /* no search and no solver */
     bool guessing;       /* what does not fit is passed over */
     bool families;       /* loops that only start copies leave a family */
     bool *naming;        /* not NULL: waits have to name the sides of what they end; set where one does not */
@@ -42,12 +43,16 @@ bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_pla
 /* A copy within one buffer writes what it reads, unless its sides lie apart. */
 bool fleet_sides(proof *x, const tp_flow_event *e);
 bool fleet_start(proof *x, fleet *all, const tp_flow_event *e);
-/* A semaphore counts: as a copy that is there at once, and moves nothing. */
-bool fleet_signal(proof *x, fleet *all, const tp_flow_event *e);
 /* A wait takes its bits off the counter, in each case of what that has; where it has no others, all is settled. */
 bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e);
 /* Does a wait name the sides of the copy? Who follows values takes a wait for a store, but not one that names an array:
  * then the copy was stored at its start, if it went out to an array. */
 tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_event *wait);
+
+/* events.c: the END of the loop that begins at event number `at`. */
+uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
+/* tally.c: does every wait on this semaphore end, and is each of its counters zero at the end, by a proof of what they
+ * count? Also true where nothing counts on it. False: x->why and x->at say what is not shown. */
+bool flight_tally(proof *x, uint32_t operand);
 
 #endif

@@ -77,6 +77,24 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "if i + 1 < num_programs(i):", "    for t in range(N):",
      "        copy_start(x[ds(2 * t, 2), :], two[(i + 1) % 2, t, :, :], sem[(i + 1) % 2])", "for t in range(N):",
      "    copy_wait(x[ds(2 * t, 2), :], two[i % 2, t, :, :], sem[i % 2])", "o[...] = two[i % 2, i, :, :]"},
+    /* semaphores that count: from step to step, by loops, credits for two, two axes */
+    {"if i + 1 < num_programs(i):", "    semaphore_signal(count[(i + 1) % 2])",
+     "if i > 0:", "    semaphore_wait(count[i % 2])", "o[...] = full((2, 4), 1, float32)"},
+    {"for t in range(N):", "    semaphore_signal(count[0], 2)", "semaphore_wait(count[0], N)",
+     "for t in range(N):", "    semaphore_wait(count[0])", "o[...] = full((2, 4), 1, float32)"},
+    {"if i == 0:", "    semaphore_signal(count[0], 2)", "semaphore_wait(count[0])", "semaphore_signal(count[1])",
+     "if i >= 1:", "    semaphore_wait(count[1])", "    semaphore_signal(count[0])", "if i == num_programs(i) - 1:",
+     "    semaphore_wait(count[0])", "    semaphore_wait(count[1])", "o[...] = full((2, 4), 1, float32)"},
+    {"semaphore_signal(count[i % 3])", "if i >= 2:", "    semaphore_wait(count[(i - 2) % 3])",
+     "if i == num_programs(i) - 1:", "    semaphore_wait(count[i % 3])",
+     "    if i >= 1:", "        semaphore_wait(count[(i - 1) % 3])", "o[...] = full((2, 4), 1, float32)"},
+    {"if i * M + j >= 1:", "    semaphore_wait(count[0])",
+     "if i * M + j + 1 < N * M:", "    semaphore_signal(count[0])", "o[...] = full((2, 4), 1, float32)"},
+    {"if j == 0:", "    semaphore_signal(count[0], i + 1)", "if j == num_programs(j) - 1:",
+     "    semaphore_wait(count[0], i)", "    semaphore_wait(count[0])", "o[...] = full((2, 4), 1, float32)"},
+    {"for t in range(i):", "    for g in range(t):", "        semaphore_signal(count[t % 2])",
+     "    semaphore_wait(count[t % 2], t)", "    semaphore_signal(count[2])", "semaphore_wait(count[2], i)",
+     "o[...] = full((2, 4), 1, float32)"},
 };
 
 typedef struct program {
@@ -136,6 +154,12 @@ static void change(program *p)
         {"(g + 1) % 2", "g % 2"},
         {"g % 2", "0"},
         {"g + 1 < N", "g < N"},
+        {"count[0", "count[1"},
+        {"semaphore_signal", "semaphore_wait"},
+        {", 2)", ")"},
+        {"num_programs(i) - 1", "0"},
+        {"range(t)", "range(i)"},
+        {">= 1", ">= 2"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];
@@ -162,13 +186,14 @@ static void change(program *p)
 static const char *spec_of(const program *p)
 {
     tp_buf b = {.arena = p->a};
-    bool out = false, acc = false, rows = false, bag = false, two = false;
+    bool out = false, acc = false, rows = false, bag = false, two = false, count = false;
     for (uint32_t i = 0; i < p->n; i++) {
         tp_buf_printf(&b, "%s\"%.*s\"", i ? ", " : "", TP_FMT(p->lines[i]));
         out |= strstr(tp_cstr(p->a, p->lines[i]), "y[") != NULL;
         acc |= strstr(tp_cstr(p->a, p->lines[i]), "acc") != NULL;
         bag |= strstr(tp_cstr(p->a, p->lines[i]), "bag[") != NULL;
         two |= strstr(tp_cstr(p->a, p->lines[i]), "two[") != NULL;
+        count |= strstr(tp_cstr(p->a, p->lines[i]), "count[") != NULL;
         rows |= strpbrk(tp_cstr(p->a, p->lines[i]), "jM") != NULL;
     }
     const char *steps = rows ? "N * M" : "N";
@@ -178,7 +203,7 @@ static const char *spec_of(const program *p)
                "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}%s], \"inputs\": [{\"name\": \"x\", \"dtype\": "
                "\"float32\", \"shape\": [\"2 * %s\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": "
                "\"o\", \"dtype\": \"float32\", \"shape\": [\"2 * %s\", 4], \"block_shape\": [2, 4], "
-               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s{\"name\": \"buf\", \"dtype\": \"float32\", "
+               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s%s{\"name\": \"buf\", \"dtype\": \"float32\", "
                "\"shape\": [2, 2, 4]}, {\"name\": \"sem\", \"memory_space\": \"dma_semaphore\", \"shape\": "
                "[2]}], \"kernel\": [%.*s]}",
                rows ? ", \"M\": {\"min\": 1}" : "", rows ? ", {\"axis\": \"j\", \"steps\": \"M\"}" : "", steps, steps,
@@ -187,6 +212,7 @@ static const char *spec_of(const program *p)
                acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "",
                bag ? "{\"name\": \"bag\", \"dtype\": \"float32\", \"shape\": [\"N\", 2, 4]}, " : "",
                two ? "{\"name\": \"two\", \"dtype\": \"float32\", \"shape\": [2, \"N\", 2, 4]}, " : "",
+               count ? "{\"name\": \"count\", \"memory_space\": \"semaphore\", \"shape\": [3]}, " : "",
                TP_FMT(tp_buf_view(&b)))
         .p;
 }
@@ -208,7 +234,7 @@ static void judge(program *p, tally *t)
     tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.rlimit = 300000}, .replay = replay});
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
-    bool open = open_for(&r, "TP504"), traps = false, flies = false;
+    bool open = open_for(&r, "TP504") || open_for(&r, "TP502"), traps = false, flies = false;
     bool rows = k->nsizes > 1;
     for (int64_t at = 0; at < (rows ? MOST_ROWS * MOST_ROWS : MOST_STEPS); at++) {
         env[k->sizes[0].sym] = 1 + (rows ? at / MOST_ROWS : at);

@@ -1,0 +1,711 @@
+/* What semaphores count, for all sizes and all steps: a ghost sum for each of them.
+ *
+ * Signals and starts add to a counter, waits take off it, each under its condition. So what it holds at a place of the
+ * body is what it held when the step began, and a sum of `if path and it is this one: n else 0`. What it holds when a
+ * step or a turn of a loop begins is an invariant, guessed and proven. The guess is what was seen when the counts were
+ * executed at small sizes: by class of step (the first few, residues, conditions of the body) an affine expression over
+ * axes, turns and sizes. The proof is an induction: nothing is held at first, each step and turn leaves for the next
+ * one what that begins with, the last step leaves nothing; and no wait asks for more than is held there. A guess that
+ * is wrong proves nothing.
+ */
+#include "analyzer/flow/flight.h"
+#include "base/checked.h"
+#include "spec/table.h"
+
+enum {
+    MOST_ELEMENTS = 16,
+    MOST_COLUMNS = 48,
+    MOST_KEYS = 16,
+    MOST_CLASSES = 48,
+    MOST_SIGHTINGS = 4000, /* at a place */
+    MOST_EXECUTED = 200000,
+    ENOUGH = 20000, /* executed: no further sizes */
+    WIDE = 9,       /* sizes that are tried, from the least one on */
+};
+
+/* What was held somewhere, at these values of all symbols. */
+typedef struct sighting {
+    const int64_t *env;
+    int64_t held;
+} sighting;
+typedef TP_VEC(sighting) sightings;
+
+/* One counter. Places: 0, the begin of a step; 1 + i, that of a turn of the loop of event number i. */
+typedef struct tally {
+    proof *x;
+    uint32_t operand, axis; /* axes from this one on are sequential */
+    int64_t at[TP_MAX_RANK];
+    sightings *seen;
+    tp_expr *held; /* the guess, once there is one */
+    uint32_t executed;
+    int64_t now;    /* while executing */
+    tp_arena *work; /* what lasts for this counter */
+} tally;
+
+static bool counts(const tally *t, const tp_flow_event *e)
+{
+    return e->counter.operand == t->operand && (e->kind == TP_FLOW_START || e->kind == TP_FLOW_WAIT ||
+                                                e->kind == TP_FLOW_SIGNAL || e->kind == TP_FLOW_AWAIT);
+}
+
+static bool adds(const tp_flow_event *e)
+{
+    return e->kind == TP_FLOW_START || e->kind == TP_FLOW_SIGNAL;
+}
+
+static bool any_counts(const tally *t, uint32_t from, uint32_t to)
+{
+    bool any = false;
+    for (uint32_t i = from; i < to && !any; i++)
+        any = counts(t, &t->x->f->events.at[i]);
+    return any;
+}
+
+/* It happens, and to this counter. */
+static tp_expr happens(const tally *t, const tp_flow_event *e)
+{
+    tp_exprs *p = t->x->a->p;
+    tp_expr all = e->path;
+    for (uint32_t d = 0; d < e->counter.rank; d++)
+        all = tp_op2(p, TP_E_AND, all, tp_op2(p, TP_E_EQ, e->counter.start[d], tp_const(p, t->at[d])));
+    return all;
+}
+
+static tp_expr with_value(const proof *x, tp_expr e, tp_expr sym, tp_expr value)
+{
+    uint32_t n = tp_sym_count(x->a->p);
+    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
+    with[tp_expr_get(x->a->p, sym)->value] = value;
+    return tp_expr_subst(x->a->p, e, with, n);
+}
+
+/* A loop is entered, with at least one turn. */
+static tp_expr entered(const proof *x, const tp_flow_event *loop)
+{
+    tp_exprs *p = x->a->p;
+    return tp_op2(p, TP_E_AND, with_value(x, loop->path, loop->counter.start[0], tp_const(p, 0)),
+                  tp_op2(p, TP_E_GE, loop->bits, tp_const(p, 1)));
+}
+
+/* ---- executing the counts ---- */
+
+static bool evaluates(const tally *t, tp_expr e, const int64_t *env, int64_t *v)
+{
+    return tp_expr_eval(t->x->a->p, e, env, v) == TP_EVAL_OK;
+}
+
+static void see(tally *t, uint32_t place, const int64_t *env)
+{
+    uint32_t n = tp_sym_count(t->x->a->p);
+    if (t->seen[place].len >= MOST_SIGHTINGS)
+        return;
+    int64_t *copy = TP_NEWN(t->work, int64_t, n);
+    memcpy(copy, env, n * sizeof *copy);
+    tp_push(t->work, t->seen[place], ((sighting){copy, t->now}));
+}
+
+/* False: it has no value, or a wait would not end. */
+static bool execute(tally *t, uint32_t from, uint32_t to, int64_t *env)
+{
+    for (uint32_t i = from; i < to; i++) {
+        const tp_flow_event *e = &t->x->f->events.at[i];
+        int64_t yes, n;
+        if (t->executed++ > MOST_EXECUTED)
+            return false;
+        if (e->kind == TP_FLOW_LOOP) {
+            uint32_t end = flight_loop_end(t->x->f, i);
+            bool mine = any_counts(t, i, end);
+            if (mine && (!evaluates(t, entered(t->x, e), env, &yes) || (yes && !evaluates(t, e->bits, env, &n))))
+                return false;
+            int64_t *turn = &env[tp_expr_get(t->x->a->p, e->counter.start[0])->value];
+            for (*turn = 0; mine && yes && *turn <= n; ++*turn) {
+                see(t, 1 + i, env);
+                if (*turn < n && !execute(t, i + 1, end, env))
+                    return false;
+            }
+            i = end;
+        } else if (counts(t, e)) {
+            if (!evaluates(t, happens(t, e), env, &yes) || (yes && !evaluates(t, e->bits, env, &n)))
+                return false;
+            if (yes && !tp_add(t->now, adds(e) ? n : -n, &t->now))
+                return false;
+            if (t->now < 0)
+                return fleet_fails(t->x, "that the semaphore has as much as this waits for is not shown", e);
+        }
+    }
+    return true;
+}
+
+/* All steps at these sizes, in order. */
+static bool execute_steps(tally *t, uint32_t axis, int64_t *env)
+{
+    const tp_kernel *k = t->x->a->k;
+    int64_t n;
+    bool first = true;
+    if (axis < k->naxes) {
+        int64_t *at = &env[k->axes[axis].sym];
+        bool good = evaluates(t, k->axes[axis].steps, env, &n);
+        for (*at = 0; good && *at < n; ++*at)
+            good = execute_steps(t, axis + 1, env);
+        return good;
+    }
+    for (uint32_t i = t->axis; i < k->naxes; i++)
+        first &= env[k->axes[i].sym] == 0;
+    if (first)
+        t->now = 0;
+    see(t, 0, env);
+    return execute(t, 0, t->x->f->events.len, env);
+}
+
+/* The value number `at` of a size, from 0; its last one where it has no such. */
+static int64_t size_at(const tp_analysis *a, const tp_var *v, int64_t at)
+{
+    int64_t lo = 0, hi = INT32_MAX, m = v->multiple_of;
+    if (v->choices)
+        return v->choices[at < v->nchoices ? at : v->nchoices - 1];
+    tp_expr_is_const(a->p, v->lo, &lo);
+    tp_expr_is_const(a->p, v->hi, &hi);
+    int64_t value = ((lo + m - 1) / m + at) * m;
+    return value <= hi ? value : hi / m * m;
+}
+
+/* At sizes that grow together, and at those of which one is large. */
+static bool execute_some(tally *t)
+{
+    tp_analysis *a = t->x->a;
+    uint32_t points = 0;
+    for (int64_t i = 0; i < WIDE + a->nsizes && (points < 2 || t->executed < ENOUGH); i++) {
+        int64_t *env = TP_NEWN(t->work, int64_t, tp_sym_count(a->p));
+        for (uint32_t s = 0; s < a->nsizes; s++)
+            env[a->vars[s].sym] = size_at(a, &a->vars[s], i < WIDE ? i : i - WIDE == s ? WIDE - 1 : 2);
+        if (!tp_domain_has(a, env) || (a->k->ntables && !tp_tables_find(t->work, a->k, env, NULL, 0, 0, NULL)))
+            continue;
+        points++;
+        if (!execute_steps(t, 0, env))
+            return false;
+    }
+    return points > 1;
+}
+
+/* ---- guessing ---- */
+
+/* Large, and of two residues the product is an int64. */
+static const int64_t PRIME = INT32_MAX;
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return a * b % PRIME;
+}
+
+static int64_t residue(int64_t a)
+{
+    a %= PRIME;
+    return a < 0 ? a + PRIME : a;
+}
+
+static int64_t inverse(int64_t a)
+{
+    int64_t r = 1;
+    for (int64_t e = PRIME - 2; e; e >>= 1, a = times(a, a))
+        r = e & 1 ? times(r, a) : r;
+    return r;
+}
+
+/* Linear equations modulo PRIME, reduced: row i has its first coefficient, 1, in column i. */
+typedef struct equations {
+    int64_t row[MOST_COLUMNS][MOST_COLUMNS + 1];
+    bool has[MOST_COLUMNS];
+} equations;
+
+/* False: it contradicts the others. */
+static bool add_equation(equations *q, uint32_t n, int64_t *row)
+{
+    for (uint32_t c = 0; c < n; c++) {
+        if (!row[c])
+            continue;
+        int64_t by = q->has[c] ? row[c] : inverse(row[c]);
+        for (uint32_t i = 0; i <= n; i++)
+            row[i] = q->has[c] ? residue(row[i] - times(by, q->row[c][i])) : times(by, row[i]);
+        if (!q->has[c]) {
+            memcpy(q->row[c], row, (n + 1) * sizeof *row);
+            return q->has[c] = true;
+        }
+    }
+    return !row[n];
+}
+
+/* A solution, the least in absolute value that these residues may stand for, and zero where there is a choice. */
+static void solve(const equations *q, uint32_t n, int64_t *out)
+{
+    for (uint32_t c = n; c-- > 0;) {
+        int64_t v = q->has[c] ? q->row[c][n] : 0;
+        for (uint32_t i = c + 1; q->has[c] && i < n; i++)
+            v = residue(v - times(q->row[c][i], residue(out[i])));
+        out[c] = v > PRIME / 2 ? v - PRIME : v;
+    }
+}
+
+typedef struct guessing {
+    tally *t;
+    uint32_t place;
+    tp_expr columns[MOST_COLUMNS], keys[MOST_KEYS];
+    uint32_t ncolumns, nkeys;
+    int64_t first; /* keys that are variables tell values below this from each other, and from the rest */
+    bool variable[MOST_KEYS];
+} guessing;
+
+static void add_column(guessing *g, tp_expr e)
+{
+    e = tp_expr_normal(g->t->x->a->p, e);
+    bool there = false;
+    for (uint32_t i = 0; i < g->ncolumns; i++)
+        there |= tp_same(g->columns[i], e);
+    if (!there && g->ncolumns < MOST_COLUMNS)
+        g->columns[g->ncolumns++] = e;
+}
+
+/* Is all that e speaks of known at the place: no turn of a loop that is not around it? */
+static bool known_at(const guessing *g, tp_expr e)
+{
+    const proof *x = g->t->x;
+    for (uint32_t i = 0; i < x->f->vars.len; i++) {
+        uint32_t sym = x->f->vars.at[i].sym;
+        bool around = false;
+        for (uint32_t k = 0; k < g->place; k++) {
+            const tp_flow_event *l = &x->f->events.at[k];
+            around |= l->kind == TP_FLOW_LOOP && flight_loop_end(x->f, k) >= g->place &&
+                      tp_expr_get(x->a->p, l->counter.start[0])->value == sym;
+        }
+        if (!around && tp_expr_mentions(x->a->p, e, sym))
+            return false;
+    }
+    return !tp_expr_too_large(e);
+}
+
+/* Variables of the place, the inner ones first: turns, axes, sizes. */
+static uint32_t variables_at(const guessing *g, tp_expr *out, uint32_t room, bool sizes)
+{
+    const proof *x = g->t->x;
+    uint32_t n = 0;
+    for (uint32_t i = x->f->vars.len; i-- > 0 && n < room;)
+        if (known_at(g, tp_sym(x->a->p, x->f->vars.at[i].sym)))
+            out[n++] = tp_sym(x->a->p, x->f->vars.at[i].sym);
+    for (uint32_t i = x->a->k->naxes; i-- > 0 && n < room;)
+        out[n++] = tp_sym(x->a->p, x->a->k->axes[i].sym);
+    for (uint32_t i = 0; sizes && i < x->a->nsizes && n < room; i++)
+        out[n++] = tp_sym(x->a->p, x->a->vars[i].sym);
+    return n;
+}
+
+/* What an affine guess is made of: what statements count, by variables and by how often loops turn. */
+static void find_columns(guessing *g)
+{
+    enum { ROOM = 24 };
+    proof *x = g->t->x;
+    tp_exprs *p = x->a->p;
+    tp_expr factor[ROOM] = {tp_const(p, 1)}, unit[ROOM] = {tp_const(p, 1)};
+    uint32_t nunits = 1, nfactors = 1 + variables_at(g, factor + 1, ROOM / 2, true);
+    int64_t v;
+    for (uint32_t i = 0; i < x->f->events.len; i++) {
+        const tp_flow_event *e = &x->f->events.at[i];
+        if (counts(g->t, e) && !tp_expr_is_const(p, tp_expr_normal(p, e->bits), &v) && known_at(g, e->bits) &&
+            nunits < ROOM)
+            unit[nunits++] = e->bits;
+        if (e->kind == TP_FLOW_LOOP && e->bits.id && known_at(g, e->bits) && nfactors < ROOM)
+            factor[nfactors++] = e->bits;
+    }
+    for (uint32_t u = 0; u < nunits; u++)
+        for (uint32_t k = 0; k < nfactors; k++)
+            add_column(g, tp_op2(p, TP_E_MUL, unit[u], factor[k]));
+}
+
+static void add_key(guessing *g, tp_expr e, bool variable)
+{
+    bool there = !known_at(g, e);
+    for (uint32_t i = 0; i < g->nkeys; i++)
+        there |= tp_same(g->keys[i], e);
+    if (there || g->nkeys == MOST_KEYS)
+        return;
+    g->variable[g->nkeys] = variable;
+    g->keys[g->nkeys++] = e;
+}
+
+/* x % m, if no key is that of x and a constant. */
+static void add_residues(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
+{
+    (void)path;
+    guessing *g = ctx;
+    int64_t m;
+    const tp_expr_node n = *tp_expr_get(a->p, sub);
+    if (n.op != TP_E_MOD || !tp_expr_is_const(a->p, n.b, &m) || m > MOST_ELEMENTS)
+        return;
+    for (uint32_t i = 0; i < g->nkeys; i++) {
+        const tp_expr_node k = *tp_expr_get(a->p, g->keys[i]);
+        int64_t by;
+        if (k.op == TP_E_MOD && tp_same(k.b, n.b) &&
+            tp_expr_is_const(a->p, tp_expr_normal(a->p, tp_op2(a->p, TP_E_SUB, k.a, n.a)), &by))
+            return;
+    }
+    add_key(g, sub, false);
+}
+
+/* What tells classes of steps from each other, the finer the higher the level. */
+static void find_keys(guessing *g, bool first, bool residues, bool conditions)
+{
+    enum { ROOM = 96 };
+    const proof *x = g->t->x;
+    tp_exprs *p = x->a->p;
+    tp_expr all[ROOM];
+    g->nkeys = 0;
+    uint32_t n = first ? variables_at(g, all, MOST_KEYS, false) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        add_key(g, all[i], true);
+    for (uint32_t i = 0; i < x->f->events.len; i++) {
+        const tp_flow_event *e = &x->f->events.at[i];
+        if (!counts(g->t, e))
+            continue;
+        for (uint32_t d = 0; residues && d < e->counter.rank; d++)
+            tp_visit_subterms(x->a, e->counter.start[d], tp_const(p, 1), add_residues, g);
+        if (residues)
+            tp_visit_subterms(x->a, e->path, tp_const(p, 1), add_residues, g);
+        n = conditions ? tp_conjuncts(x->a, e->path, all, ROOM) : 0;
+        for (uint32_t k = 0; k < n; k++)
+            add_key(g, all[k], false);
+    }
+}
+
+typedef struct step_class {
+    int64_t key[MOST_KEYS];
+    equations q;
+    uint32_t n;
+    tp_expr fit;
+} step_class;
+
+static bool key_of(const guessing *g, const int64_t *env, int64_t *key)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < g->nkeys && good; i++) {
+        good = evaluates(g->t, g->keys[i], env, &key[i]);
+        if (g->variable[i] && key[i] > g->first)
+            key[i] = g->first;
+    }
+    return good;
+}
+
+/* The class of these values; a new one, if there is none. NULL: too many. */
+static step_class *class_of(const guessing *g, step_class *all, uint32_t *n, const int64_t *env)
+{
+    int64_t key[MOST_KEYS] = {0};
+    if (!key_of(g, env, key))
+        return NULL;
+    for (uint32_t i = 0; i < *n; i++)
+        if (memcmp(all[i].key, key, sizeof key) == 0)
+            return &all[i];
+    if (*n == MOST_CLASSES)
+        return NULL;
+    memset(&all[*n], 0, sizeof *all);
+    memcpy(all[*n].key, key, sizeof key);
+    return &all[(*n)++];
+}
+
+static tp_expr condition_of(const guessing *g, const step_class *c)
+{
+    tp_exprs *p = g->t->x->a->p;
+    tp_expr all = tp_const(p, 1);
+    for (uint32_t i = 0; i < g->nkeys; i++) {
+        tp_expr_op op = g->variable[i] && c->key[i] == g->first ? TP_E_GE : TP_E_EQ;
+        tp_expr one = !g->variable[i] && tp_expr_is_bool(p, g->keys[i])
+                          ? (c->key[i] ? g->keys[i] : tp_op1(p, TP_E_NOT, g->keys[i]))
+                          : tp_op2(p, op, g->keys[i], tp_const(p, c->key[i]));
+        all = tp_op2(p, TP_E_AND, all, one);
+    }
+    return all;
+}
+
+static void fit_class(const guessing *g, step_class *c)
+{
+    tp_exprs *p = g->t->x->a->p;
+    int64_t by[MOST_COLUMNS];
+    tp_expr sum = tp_const(p, 0);
+    solve(&c->q, g->ncolumns, by);
+    for (uint32_t i = 0; i < g->ncolumns; i++)
+        sum = tp_op2(p, TP_E_ADD, sum, tp_op2(p, TP_E_MUL, tp_const(p, by[i]), g->columns[i]));
+    c->fit = tp_expr_normal(p, sum);
+}
+
+/* What was seen at the place as an expression, by these keys; no id: it is none. */
+static tp_expr fit_by_classes(const guessing *g)
+{
+    const sightings *seen = &g->t->seen[g->place];
+    step_class *all = TP_NEWN(g->t->work, step_class, MOST_CLASSES);
+    uint32_t n = 0, most = 0;
+    for (uint32_t i = 0; i < seen->len; i++) {
+        step_class *c = class_of(g, all, &n, seen->at[i].env);
+        int64_t row[MOST_COLUMNS + 1];
+        for (uint32_t k = 0; c && k < g->ncolumns; k++) {
+            if (!evaluates(g->t, g->columns[k], seen->at[i].env, &row[k]))
+                return (tp_expr){0};
+            row[k] = residue(row[k]);
+        }
+        row[g->ncolumns] = residue(seen->at[i].held);
+        if (!c || !add_equation(&c->q, g->ncolumns, row))
+            return (tp_expr){0};
+        c->n++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        fit_class(g, &all[i]);
+        most = all[i].n > all[most].n ? i : most;
+    }
+    tp_expr e = n ? all[most].fit : tp_const(g->t->x->a->p, 0);
+    for (uint32_t i = 0; i < n; i++)
+        if (!tp_same(all[i].fit, all[most].fit))
+            e = tp_ite(g->t->x->a->p, condition_of(g, &all[i]), all[i].fit, e);
+    for (uint32_t i = 0; i < seen->len; i++) { /* not only modulo PRIME */
+        int64_t v;
+        if (!evaluates(g->t, e, seen->at[i].env, &v) || v != seen->at[i].held)
+            return (tp_expr){0};
+    }
+    return e;
+}
+
+/* The plainest guess that agrees with all that was seen. */
+static tp_expr guess_at(tally *t, uint32_t place)
+{
+    static const struct {
+        int64_t first;
+        bool residues, conditions;
+    } LEVELS[] = {{0, false, false}, {1, false, false}, {0, true, false},  {1, true, false},
+                  {0, false, true},  {0, true, true},   {1, false, true},  {1, true, true},
+                  {2, false, false}, {2, true, false},  {3, false, false}, {3, true, true}};
+    guessing g = {.t = t, .place = place};
+    tp_expr e = {0};
+    find_columns(&g);
+    for (uint32_t i = 0; i < sizeof LEVELS / sizeof *LEVELS && !e.id; i++) {
+        g.first = LEVELS[i].first;
+        find_keys(&g, g.first > 0, LEVELS[i].residues, LEVELS[i].conditions);
+        e = fit_by_classes(&g);
+    }
+    return e;
+}
+
+/* ---- proving ---- */
+
+/* The condition of some choice in e, of which no part is a choice itself; no id: there is none. */
+static tp_expr a_choice(const tp_exprs *p, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    tp_expr part[] = {n->a, n->b, n->c}, found = {0};
+    for (uint32_t i = 0; i < 3 && !found.id; i++)
+        if (part[i].id)
+            found = a_choice(p, part[i]);
+    return found.id || n->op != TP_E_ITE ? found : n->a;
+}
+
+/* e where the condition holds, or does not. */
+static tp_expr chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
+{
+    const tp_expr_node n = *tp_expr_get(p, e);
+    if (n.op == TP_E_ITE && tp_same(n.a, condition))
+        return chosen(p, yes ? n.b : n.c, condition, yes);
+    if (!n.a.id || n.op == TP_E_READ)
+        return e;
+    tp_expr a = chosen(p, n.a, condition, yes);
+    if (!n.b.id)
+        return tp_op1(p, n.op, a);
+    tp_expr b = chosen(p, n.b, condition, yes);
+    return n.c.id ? tp_ite(p, a, b, chosen(p, n.c, condition, yes)) : tp_op2(p, n.op, a, b);
+}
+
+/* Choice by choice, so that sums are left. */
+static bool follows(proof *x, tp_expr given, tp_expr goal)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr choice = a_choice(p, goal);
+    if (!choice.id)
+        return fleet_follows(x, &given, 1, goal);
+    bool quick = x->quick, good = true;
+    for (int yes = 0; yes < 2 && good; yes++) {
+        tp_expr side = tp_op2(p, TP_E_AND, given, yes ? choice : tp_op1(p, TP_E_NOT, choice));
+        x->quick = true;
+        bool never = fleet_follows(x, &side, 1, tp_const(p, 0));
+        x->quick = quick;
+        good = never || follows(x, side, chosen(p, goal, choice, yes));
+    }
+    return good;
+}
+
+static bool equal(proof *x, tp_expr given, tp_expr a, tp_expr b)
+{
+    return follows(x, given, tp_op2(x->a->p, TP_E_EQ, a, b));
+}
+
+static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr *now);
+
+/* What it holds behind a loop, which begins with `now`. */
+static bool follow_loop(tally *t, uint32_t i, tp_expr around, tp_expr *now)
+{
+    proof *x = t->x;
+    tp_exprs *p = x->a->p;
+    const tp_flow_event *e = &x->f->events.at[i];
+    tp_expr turn = e->counter.start[0], held = t->held[1 + i], zero = tp_const(p, 0), one = tp_const(p, 1);
+    tp_expr enters = tp_op2(p, TP_E_AND, around, entered(x, e));
+    tp_expr turns = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, turn, zero), tp_op2(p, TP_E_LT, turn, e->bits));
+    tp_expr inside = held;
+    turns = tp_op2(p, TP_E_AND, enters, turns);
+    if (!equal(x, enters, *now, with_value(x, held, turn, zero)))
+        return fleet_fails(x, "what the semaphore has before this loop is not shown", e);
+    if (!follow(t, i + 1, flight_loop_end(x->f, i), turns, &inside))
+        return false;
+    if (!equal(x, turns, inside, with_value(x, held, turn, tp_op2(p, TP_E_ADD, turn, one))))
+        return fleet_fails(x, "what a turn of this loop leaves on the semaphore is not shown", e);
+    *now = tp_ite(p, entered(x, e), with_value(x, held, turn, e->bits), *now);
+    return true;
+}
+
+/* A statement that counts: of no negative number, of no more than there is, and not beyond int32. */
+static bool follow_count(tally *t, const tp_flow_event *e, tp_expr around, tp_expr *now)
+{
+    proof *x = t->x;
+    tp_exprs *p = x->a->p;
+    tp_expr happens_here = happens(t, e), zero = tp_const(p, 0);
+    tp_expr given = tp_op2(p, TP_E_AND, around, happens_here);
+    tp_expr after = tp_op2(p, adds(e) ? TP_E_ADD : TP_E_SUB, *now, e->bits);
+    if (!follows(x, given, tp_op2(p, TP_E_GE, e->bits, zero)))
+        return fleet_fails(x, "that this counts by no negative number is not shown", e);
+    if (!adds(e) && !follows(x, given, tp_op2(p, TP_E_GE, after, zero)))
+        return fleet_fails(x, "that the semaphore has as much as this waits for is not shown", e);
+    if (e->kind == TP_FLOW_SIGNAL && !follows(x, given, tp_op2(p, TP_E_LE, after, tp_const(p, INT32_MAX))))
+        return fleet_fails(x, "that the semaphore counts to less than 2^31 is not shown", e);
+    *now = tp_ite(p, happens_here, after, *now);
+    return true;
+}
+
+/* Does a copy on this semaphore move a buffer of the scope, or is it the scope's? */
+static bool ends_with(const tally *t, tp_scope scope)
+{
+    bool any = tp_in_scope(scope, t->operand);
+    for (uint32_t i = 0; i < t->x->f->events.len && !any; i++) {
+        const tp_flow_event *e = &t->x->f->events.at[i];
+        any = e->kind == TP_FLOW_START && counts(t, e) &&
+              (tp_in_scope(scope, e->place.operand) || tp_in_scope(scope, e->from.operand));
+    }
+    return any;
+}
+
+static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr *now)
+{
+    proof *x = t->x;
+    for (uint32_t i = from; i < to; i++) {
+        const tp_flow_event *e = &x->f->events.at[i];
+        bool good = true;
+        if (e->kind == TP_FLOW_LOOP && any_counts(t, i, flight_loop_end(x->f, i))) {
+            good = follow_loop(t, i, around, now);
+            i = flight_loop_end(x->f, i);
+        } else if (e->kind == TP_FLOW_LEAVE && ends_with(t, e->scope)) {
+            good = equal(x, tp_op2(x->a->p, TP_E_AND, around, e->path), *now, tp_const(x->a->p, 0)) ||
+                   fleet_fails(x, "that nothing is left when its `with` ends is not shown", e);
+        } else if (counts(t, e)) {
+            good = follow_count(t, e, around, now);
+        }
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* The sequential axes from number `from` on are at their first, or last, step. */
+static tp_expr at_end(const tally *t, uint32_t from, bool last)
+{
+    tp_exprs *p = t->x->a->p;
+    tp_expr all = tp_const(p, 1);
+    for (uint32_t i = from; i < t->x->a->k->naxes; i++) {
+        const tp_axis *axis = &t->x->a->k->axes[i];
+        tp_expr to = last ? tp_op2(p, TP_E_SUB, axis->steps, tp_const(p, 1)) : tp_const(p, 0);
+        all = tp_op2(p, TP_E_AND, all, tp_op2(p, TP_E_EQ, tp_sym(p, axis->sym), to));
+    }
+    return all;
+}
+
+static bool prove(tally *t)
+{
+    proof *x = t->x;
+    tp_exprs *p = x->a->p;
+    const tp_kernel *k = x->a->k;
+    tp_expr now = t->held[0], zero = tp_const(p, 0), one = tp_const(p, 1);
+    if (!equal(x, at_end(t, t->axis, false), now, zero) || !follow(t, 0, x->f->events.len, one, &now))
+        return fleet_fails(x, "what a semaphore has in the first step is not shown", NULL);
+    for (uint32_t i = t->axis; i < k->naxes; i++) { /* axis number i goes on, those behind it begin again */
+        tp_expr at = tp_sym(p, k->axes[i].sym), next = t->held[0];
+        tp_expr goes_on = tp_op2(p, TP_E_LT, tp_op2(p, TP_E_ADD, at, one), k->axes[i].steps);
+        for (uint32_t j = i; j < k->naxes; j++)
+            next = with_value(x, next, tp_sym(p, k->axes[j].sym), j == i ? tp_op2(p, TP_E_ADD, at, one) : zero);
+        if (!equal(x, tp_op2(p, TP_E_AND, goes_on, at_end(t, i + 1, true)), now, next))
+            return fleet_fails(x, "what a step leaves on a semaphore is not shown", NULL);
+    }
+    return equal(x, at_end(t, t->axis, true), now, zero) ||
+           fleet_fails(x, "that a semaphore is zero at the end is not shown", NULL);
+}
+
+static bool tally_here(tally *t)
+{
+    const tp_flow *f = t->x->f;
+    t->seen = TP_NEWN(t->work, sightings, f->events.len + 1);
+    t->held = TP_NEWN(t->x->a->arena, tp_expr, f->events.len + 1);
+    t->executed = 0;
+    if (!execute_some(t))
+        return fleet_fails(t->x, "what a semaphore counts was not found at small sizes", NULL);
+    for (uint32_t place = 0; place <= f->events.len; place++) {
+        if (place &&
+            (f->events.at[place - 1].kind != TP_FLOW_LOOP || !any_counts(t, place - 1, flight_loop_end(f, place - 1))))
+            continue;
+        t->held[place] = guess_at(t, place);
+        if (!t->held[place].id)
+            return fleet_fails(t->x, "what a semaphore has differs from step to step in a way that is not followed",
+                               place ? &f->events.at[place - 1] : NULL);
+    }
+    return prove(t);
+}
+
+static bool tally_one(tally *t)
+{
+    t->work = tp_arena_child(t->x->a->arena);
+    bool good = tally_here(t);
+    tp_arena_free(t->work);
+    return good;
+}
+
+/* Is all that counts on it known? */
+static bool is_known(tally *t)
+{
+    for (uint32_t i = 0; i < t->x->f->events.len; i++) {
+        const tp_flow_event *e = &t->x->f->events.at[i];
+        bool loop = e->kind == TP_FLOW_LOOP && any_counts(t, i, flight_loop_end(t->x->f, i));
+        if ((loop && (!e->bits.id || !e->exact)) || (counts(t, e) && (!e->exact || !e->counter.known || !e->bits.id)))
+            return fleet_fails(t->x, "whether, where or by how much a semaphore counts depends on data", e);
+    }
+    return true;
+}
+
+bool flight_tally(proof *x, uint32_t operand)
+{
+    const tp_operand *o = &x->a->k->operands[operand];
+    tally t = {.x = x, .operand = operand, .axis = x->a->k->naxes};
+    int64_t dims[TP_MAX_RANK], n = 1;
+    if (!any_counts(&t, 0, x->f->events.len))
+        return true;
+    while (t.axis > 0 && !x->a->k->axes[t.axis - 1].parallel)
+        t.axis--;
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        if (!tp_expr_is_const(x->a->p, o->ref_shape[d], &dims[d]) || dims[d] > MOST_ELEMENTS)
+            return fleet_fails(x, "a semaphore has many elements, or as many as a size says", NULL);
+        n *= dims[d];
+    }
+    bool good = is_known(&t) && (n <= MOST_ELEMENTS || fleet_fails(x, "a semaphore has many elements", NULL));
+    for (int64_t i = 0; i < n && good; i++) {
+        int64_t rest = i;
+        for (uint32_t d = o->ref_rank; d-- > 0; rest /= dims[d])
+            t.at[d] = rest % dims[d];
+        good = tally_one(&t);
+    }
+    return good;
+}
