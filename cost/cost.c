@@ -438,3 +438,22 @@ tp_cost *tp_cost_new(tp_arena *a, const tp_kernel *k)
     find_forms(c);
     return c;
 }
+
+bool tp_cost_windows_move(tp_arena *arena, const tp_kernel *k, const int64_t *env, int64_t work, double *bytes)
+{
+    tp_kernel windows = *k; /* alone */
+    tp_arena *a = tp_arena_child(arena);
+    bool known = true;
+    windows.body = NULL;
+    tp_cost *c = tp_cost_new(a, &windows);
+    tally t = {c, a, work, false};
+    memcpy(c->env, env, c->ngiven * sizeof *c->env);
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        tp_operand_cost x = operand_cost(&t, i, true);
+        const tp_cost_count *n = x.operand->role == TP_INPUT ? &x.fetched : &x.written;
+        known = known && n->known;
+        bytes[i] = (double)n->n * tp_storage_bits(x.operand->dtype) / 8;
+    }
+    tp_arena_free(a);
+    return known;
+}

@@ -131,6 +131,10 @@ typedef struct tp_cost_request {
 } tp_cost_request;
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r);
 
+/* Bytes that the windows of each input and output move, without what the body copies; bytes[] by operand. `work` as
+ * above. False: something is not known. Of `a` nothing stays taken. */
+bool tp_cost_windows_move(tp_arena *a, const tp_kernel *k, const int64_t *env, int64_t work, double *bytes);
+
 /* What of an operand's traffic is not known becomes these numbers, of an execution; sums follow. */
 void tp_cost_put_moved(tp_cost_numbers *n, uint32_t operand, int64_t fetches, int64_t fetched, int64_t writes,
                        int64_t written);

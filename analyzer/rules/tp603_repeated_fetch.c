@@ -1,7 +1,7 @@
 #include "cost/advice.h"
 #include "cost/text.h"
 
-enum { WORTH = 10 }; /* percent of all bytes moved */
+enum { WORTH = 10 /* percent of all bytes moved */, WORK = 1 << 12 /* turns of sums for an order of the axes */ };
 
 typedef struct plan {
     const int64_t *env;
@@ -15,40 +15,25 @@ static double value(tp_analysis *a, const plan *p, tp_expr e)
     return tp_expr_eval(a->p, e, p->env, &v) == TP_EVAL_OK ? (double)v : -1;
 }
 
-/* Times that the window of o is copied: once for each step of the axes down to
- * the fastest one that it depends on. */
-static double copies(tp_analysis *a, const tp_operand *o, const plan *p)
+static bool add_up(tp_analysis *a, plan *p)
 {
-    double n = 1, all = 1;
-    for (uint32_t at = 0; at < a->k->naxes; at++) {
-        const tp_axis *x = &a->k->axes[p->order[at]];
-        all *= value(a, p, x->steps);
-        for (uint32_t d = 0; d < o->rank && !o->whole; d++)
-            if (tp_expr_mentions(a->p, o->dims[d].index, x->sym))
-                n = all;
-    }
-    return n;
-}
-
-static void add_up(tp_analysis *a, plan *p)
-{
+    tp_kernel other = *a->k;
+    tp_axis axes[TP_MAX_AXES];
+    other.axes = axes;
+    for (uint32_t x = 0; x < other.naxes; x++)
+        axes[x] = a->k->axes[p->order[x]];
     p->bytes = 0;
-    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
-        const tp_operand *o = &a->k->operands[i];
-        double bytes = tp_storage_bits(o->dtype) / 8.0;
-        for (uint32_t d = 0; d < o->rank; d++)
-            bytes *= value(a, p, o->dims[d].block);
-        p->of[i] = bytes * copies(a, o, p);
+    bool known = tp_cost_windows_move(a->work, &other, p->env, WORK, p->of);
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
         p->bytes += p->of[i];
-    }
+    return known;
 }
 
 /* Orders of the first n axes. */
 static void search(tp_analysis *a, plan *now, uint32_t from, uint32_t n, plan *best)
 {
     if (from == n) {
-        add_up(a, now);
-        if (now->bytes < best->bytes)
+        if (add_up(a, now) && now->bytes < best->bytes)
             *best = *now;
         return;
     }
@@ -92,9 +77,8 @@ static void check(tp_analysis *a)
         now.order[x] = x;
         known = known && value(a, &now, a->k->axes[x].steps) > 0;
     }
-    if (!known)
+    if (!known || !add_up(a, &now))
         return;
-    add_up(a, &now);
     plan given = now;
     best = now;
     search(a, &now, 0, n, &best);

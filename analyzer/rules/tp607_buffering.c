@@ -43,9 +43,9 @@ static bool is_shared(const tp_kernel *k, const tp_operand *o)
 static void check_missing(tp_analysis *a, const tp_operand *o, const tp_operand_cost *moved, const tp_advice_cost *c)
 {
     int64_t limit = a->k->vmem_limit ? a->k->vmem_limit : tp_target_vmem(&a->k->target), one;
-    if (o->buffers != 1 || o->revisit_any || is_shared(a->k, o) || tp_pipeline_buffers(a->k, o) != 1 ||
-        o->constant_map || !moved->bytes_in.known || !moved->bytes_out.known || !c->numbers.vmem.known ||
-        tp_expr_eval(a->p, tp_padded_bytes(a, o), c->env, &one) != TP_EVAL_OK || c->numbers.vmem.n > limit - one)
+    if (is_shared(a->k, o) || tp_pipeline_buffers(a->k, o) != 1 || !moved->bytes_in.known || !moved->bytes_out.known ||
+        !c->numbers.vmem.known || tp_expr_eval(a->p, tp_padded_bytes(a, o), c->env, &one) != TP_EVAL_OK ||
+        c->numbers.vmem.n > limit - one)
         return;
     bool again = moved->fetches.n > 1 || moved->writes.n > 1;
     double seconds = ((double)moved->bytes_in.n + (double)moved->bytes_out.n) / a->k->target.hbm_bandwidth;
@@ -74,7 +74,7 @@ static void check(tp_analysis *a)
         single |= o->buffers == 1;
         check_needless(a, o);
     }
-    if (!single || !tp_advice_cost_of(a, &c) || c.numbers.steps.n < 2)
+    if (!single || !tp_advice_cost_of(a, &c))
         return;
     for (uint32_t i = 0; i < n; i++)
         if (a->k->operands[i].memory == TP_MEM_VMEM)

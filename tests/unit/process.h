@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ enum { SLOWDOWN = 1, LIMIT_MEMORY = 1 };
 typedef struct outcome {
     int exit; /* -1: ended by a signal */
     tp_str out, err;
+    bool slow; /* by that of the limit on processor time */
 } outcome;
 
 enum { MAX_ARGS = 32, CPU_SECONDS = 60 };
@@ -60,7 +62,8 @@ static inline outcome run_program(tp_arena *a, const char *program, const char *
     waitpid(pid, &status, 0);
     close(fds[0]);
     close(fds[1]);
-    outcome o = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {NULL, 0}, {NULL, 0}};
+    outcome o = {.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+                 .slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU};
     tp_str why;
     assert_int_equal(tp_read_file(a, out, 64 << 20, &o.out, &why), TP_OK);
     assert_int_equal(tp_read_file(a, err, 64 << 20, &o.err, &why), TP_OK);

@@ -1,6 +1,8 @@
-/* Sweeps: the counts of tests/sweep/sweeps.json; cells picked by a seed against lint of a spec in whose JSON their
- * values were written; what is no sweep. */
+/* Sweeps: the counts of tests/sweep/sweeps.json; cells of them, and of random sweeps of the gallery and its broken
+ * kernels, picked by a seed, against lint of a spec in whose JSON their values were written; what is no sweep. */
 #define _GNU_SOURCE
+#include <glob.h>
+
 #include "base/rng.h"
 #include "tests/unit/files.h"
 
@@ -93,7 +95,11 @@ static const char *verdict_of(struct json_object *spec, struct json_object *rule
     return bad ? "forbidden" : open ? "unknown" : "legal";
 }
 
-static size_t check_cells(place *p, const char *spec, struct json_object *cells, tp_rng *rng, size_t n)
+typedef struct verdicts {
+    size_t legal, forbidden, unknown;
+} verdicts;
+
+static size_t check_cells(place *p, const char *spec, struct json_object *cells, tp_rng *rng, size_t n, verdicts *seen)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < n; i++) {
@@ -103,6 +109,7 @@ static size_t check_cells(place *p, const char *spec, struct json_object *cells,
         struct json_object *r = record_of(p->a, &o);
         bool named;
         const char *want = verdict_of(json_object_array_get_idx(member(r, "specs"), 0), member(cell, "rules"), &named);
+        *(*want == 'l' ? &seen->legal : *want == 'f' ? &seen->forbidden : &seen->unknown) += 1;
         if (strcmp(want, string_of(cell, "verdict")) != 0 || !named) {
             print_message("%s: lint says %s of %s\n", spec, want, json_object_to_json_string(cell));
             wrong++;
@@ -118,6 +125,7 @@ static void sweeps_are_those_of_the_data_and_of_lint(void **state)
     struct json_object *all = member(data, "sweeps");
     uint64_t seed = setting("TEST_SEED", 1);
     size_t each = setting("TEST_TRIALS", CELLS), wrong = 0, n = 0;
+    verdicts seen = {0};
     print_message("seed %llu\n", (unsigned long long)seed);
     for (size_t i = 0; i < json_object_array_length(all); i++, n += each) {
         struct json_object *row = json_object_array_get_idx(all, i);
@@ -127,11 +135,115 @@ static void sweeps_are_those_of_the_data_and_of_lint(void **state)
         if (!r)
             fail_msg("%s: exit %d: %.*s", string_of(row, "over"), o.exit, TP_FMT(o.err));
         check_counts(row, r);
-        wrong += check_cells(p, string_of(row, "in"), member(r, "cells"), &rng, each);
+        wrong += check_cells(p, string_of(row, "in"), member(r, "cells"), &rng, each, &seen);
         json_object_put(r);
     }
     print_message("%zu cells, %zu are not what lint says\n", n, wrong);
     assert_int_equal(wrong, 0);
+}
+
+/* ---- random sweeps ---- */
+
+/* Values of a size around what blocks and arrays have, on tiles and off them. */
+static const char *random_size(place *p, tp_rng *rng, struct json_object *was)
+{
+    uint64_t small = 1 + tp_rng_below(rng, 12), v = small;
+    uint64_t given = json_object_is_type(was, json_type_int) ? (uint64_t)json_object_get_int64(was) : 0;
+    switch (tp_rng_below(rng, 7)) {
+    case 0: v = given ? given : 256; break;
+    case 1: v = given > 1 ? given / 2 : 64; break;
+    case 2: v = given ? 2 * given : 512; break;
+    case 3: v = 8 * small; break;
+    case 4: v = 128 * small; break;
+    case 5: v = 1 + tp_rng_below(rng, 1500); break;
+    default: break;
+    }
+    return tp_printf(p->a, "%llu", (unsigned long long)v).p;
+}
+
+static const char *random_value(place *p, tp_rng *rng, const char *kind, struct json_object *was)
+{
+    static const char *const DTYPES[] = {"float32", "bfloat16", "float16", "int8", "int32", "int16", "float8_e4m3fn"},
+                             *const TARGETS[] = {"v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"};
+    if (strcmp(kind, "dtypes") == 0)
+        return DTYPES[tp_rng_below(rng, sizeof DTYPES / sizeof *DTYPES)];
+    if (strcmp(kind, "target") == 0)
+        return TARGETS[tp_rng_below(rng, sizeof TARGETS / sizeof *TARGETS)];
+    return random_size(p, rng, was);
+}
+
+static void add_list(place *p, tp_buf *b, tp_rng *rng, const char *kind, const char *name, struct json_object *was)
+{
+    const char *values[3];
+    uint32_t n = 0, wish = 2 + (uint32_t)tp_rng_below(rng, 2);
+    for (uint32_t i = 0; i < wish; i++) {
+        bool again = false;
+        values[n] = random_value(p, rng, kind, was);
+        for (uint32_t k = 0; k < n; k++)
+            again |= strcmp(values[k], values[n]) == 0;
+        n += !again;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        tp_buf_printf(b, "%s%s%s%s", i ? "|" : b->n ? "," : "", i ? "" : name, i ? "" : "=", values[i]);
+}
+
+/* Some of what the spec lets be listed; empty: nothing. */
+static const char *random_lists(place *p, tp_rng *rng, const char *spec)
+{
+    struct json_object *doc = json_object_from_file(spec), *sizes = member(doc, "sizes"),
+                       *dtypes = member(doc, "dtypes");
+    tp_buf b = {.arena = p->a};
+    if (sizes) {
+        json_object_object_foreach (sizes, name, value)
+            if (!json_object_is_type(value, json_type_string) && tp_rng_below(rng, 5) < 2)
+                add_list(p, &b, rng, "sizes", name, value);
+    }
+    if (dtypes) {
+        json_object_object_foreach (dtypes, name, value)
+            if (tp_rng_below(rng, 3) == 0)
+                add_list(p, &b, rng, "dtypes", name, value);
+    }
+    if (tp_rng_below(rng, 3) == 0)
+        add_list(p, &b, rng, "target", "target", NULL);
+    json_object_put(doc);
+    return tp_cstr(p->a, tp_buf_view(&b));
+}
+
+/* TEST_CELLS of them. */
+static void cells_of_random_sweeps_are_what_lint_says(void **state)
+{
+    enum { EACH = 4 };
+    place *p = *state;
+    glob_t g;
+    uint64_t seed = setting("TEST_SEED", 1), cells = setting("TEST_CELLS", 12), sweeps = 0, slow = 0;
+    size_t wrong = 0, n = 0;
+    verdicts seen = {0};
+    tp_rng rng = tp_rng_new(seed, 5);
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    while (n < cells) {
+        const char *spec = g.gl_pathv[tp_rng_below(&rng, g.gl_pathc)], *over = random_lists(p, &rng, spec);
+        outcome o;
+        struct json_object *r = *over ? sweep_of(p, spec, over, &o) : NULL;
+        if (!r && *over && o.exit != 2 && !o.slow) /* 2: a fact of `where` excludes a value */
+            fail_msg("%s of %s: exit %d: %.*s", over, spec, o.exit, TP_FMT(o.err));
+        slow += *over && o.slow;
+        if (!r)
+            continue;
+        size_t bad = check_cells(p, spec, member(r, "cells"), &rng, EACH, &seen);
+        if (bad)
+            print_message("  of --over %s\n", over);
+        wrong += bad;
+        n += EACH;
+        sweeps++;
+        json_object_put(r);
+    }
+    globfree(&g);
+    print_message(
+        "%zu cells of %llu random sweeps, %zu legal, %zu forbidden, %zu unknown; %zu are not what lint says\n", n,
+        (unsigned long long)sweeps, seen.legal, seen.forbidden, seen.unknown, wrong);
+    assert_int_equal(wrong, 0);
+    assert_true(slow * 10 <= sweeps);
 }
 
 /* ---- formats and errors ---- */
@@ -433,6 +545,7 @@ int main(void)
     data = json_object_from_file("tests/sweep/sweeps.json");
     const struct CMUnitTest tests[] = {
         IN_PLACE(sweeps_are_those_of_the_data_and_of_lint),
+        IN_PLACE(cells_of_random_sweeps_are_what_lint_says),
         IN_PLACE(pareto_list_is_that_of_brute_force),
         IN_PLACE(traffic_of_a_matmul),
         IN_PLACE(pages_and_search_spaces),
