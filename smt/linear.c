@@ -36,6 +36,10 @@ tp_expr tp_rewrite_div(tp_prover *v, const tp_obligation *o, tp_expr e)
         tp_expr m = tp_const(p, k + 1);
         return tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, m, tp_op2(p, TP_E_FLOORDIV, a, m)));
     }
+    if (n.op == TP_E_BITAND && constant && power_of_two(k)) { /* one bit: k (a // k % 2) */
+        tp_expr q = tp_op2(p, TP_E_FLOORDIV, a, b), pairs = tp_op2(p, TP_E_FLOORDIV, q, tp_const(p, 2));
+        return tp_op2(p, TP_E_MUL, b, tp_op2(p, TP_E_SUB, q, tp_op2(p, TP_E_MUL, tp_const(p, 2), pairs)));
+    }
     if (n.op == TP_E_SHL && constant && k >= 0 && k < 62)
         return tp_op2(p, TP_E_MUL, a, tp_const(p, (int64_t)1 << k));
     if (n.op == TP_E_SHR && constant && k >= 0 && k < 62)

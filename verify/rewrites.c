@@ -153,18 +153,42 @@ static void exchange(writer *w, const tp_node *n, tp_operator other)
     }
 }
 
+static void rewrite_number(writer *w, const tp_node *n);
+
+/* Other comparisons, what was meant more often first: `i >= 0` would be `i == 0` and not `i <= 0`, and `i == 1` be
+ * `i == 0` and not `i < 1`. */
+static void rewrite_comparison(writer *w, const tp_node *n)
+{
+    static const tp_operator OTHERS[][6] = {
+        {TP_O_LT, TP_O_LE, TP_O_GT, TP_O_GE, TP_O_EQ, TP_O_NE}, {TP_O_LE, TP_O_LT, TP_O_EQ, TP_O_GE, TP_O_GT, TP_O_NE},
+        {TP_O_GT, TP_O_GE, TP_O_LT, TP_O_NE, TP_O_LE, TP_O_EQ}, {TP_O_GE, TP_O_GT, TP_O_EQ, TP_O_LE, TP_O_LT, TP_O_NE},
+        {TP_O_EQ, TP_O_NE, TP_O_LE, TP_O_GE, TP_O_LT, TP_O_GT}, {TP_O_NE, TP_O_EQ, TP_O_LT, TP_O_GT, TP_O_LE, TP_O_GE}};
+    if (n->op == TP_O_EQ && n->kids[1]->kind == TP_N_INT)
+        rewrite_number(w, n->kids[1]);
+    for (size_t k = 0; k < 6; k++)
+        for (size_t i = 1; OTHERS[k][0] == n->op && i < 6; i++)
+            exchange(w, n, OTHERS[k][i]);
+    tp_str a = text_of(w, n->kids[0]), b = text_of(w, n->kids[1]);
+    for (int i = 0; i < 2; i++)
+        put(w, 1, tp_node_loc(w->c, n), "((%.*s) %s (%.*s) %c 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b),
+            "+-"[i]);
+}
+
 static void rewrite_operator(writer *w, const tp_node *n)
 {
-    static const tp_operator COMPARE[] = {TP_O_LT, TP_O_LE, TP_O_GT, TP_O_GE, TP_O_EQ, TP_O_NE},
-                             COUNT[] = {TP_O_ADD, TP_O_SUB, TP_O_MUL, TP_O_TRUEDIV, TP_O_FLOORDIV, TP_O_MOD},
+    static const tp_operator COUNT[] = {TP_O_ADD, TP_O_SUB, TP_O_MUL, TP_O_TRUEDIV, TP_O_FLOORDIV, TP_O_MOD},
                              JOIN[] = {TP_O_BITAND, TP_O_BITOR};
     static const struct {
         const tp_operator *at;
         size_t n;
-    } CLASSES[] = {{COMPARE, 6}, {COUNT, 6}, {JOIN, 2}};
+    } CLASSES[] = {{COUNT, 6}, {JOIN, 2}};
     tp_str a = text_of(w, n->kids[0]), b = text_of(w, n->kids[1]);
     tp_loc at = tp_node_loc(w->c, n);
     bool of_class = false;
+    if (tp_operator_compares(n->op)) {
+        rewrite_comparison(w, n);
+        return;
+    }
     for (size_t k = 0; k < sizeof CLASSES / sizeof *CLASSES && !of_class; k++) {
         for (size_t i = 0; i < CLASSES[k].n; i++)
             of_class |= CLASSES[k].at[i] == n->op;
@@ -178,13 +202,9 @@ static void rewrite_operator(writer *w, const tp_node *n)
         for (uint32_t f = 0; (n->kids[i]->kind == TP_N_NAME || n->kids[i]->kind == TP_N_INDEX) && f < w->nfactors; f++)
             put(w, 0, tp_node_loc(w->c, n->kids[i]), "((%.*s) * %.*s)", TP_FMT(text_of(w, n->kids[i])),
                 TP_FMT(w->factors[f]));
-    if (of_class && !tp_operator_compares(n->op)) {
+    if (of_class) {
         put(w, 1, at, "(%.*s)", TP_FMT(a));
         put(w, 1, at, "(%.*s)", TP_FMT(b));
-    }
-    if (tp_operator_compares(n->op)) {
-        put(w, 1, at, "((%.*s) %s (%.*s) + 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b));
-        put(w, 1, at, "((%.*s) %s (%.*s) - 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b));
     }
 }
 

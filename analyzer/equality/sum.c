@@ -348,15 +348,36 @@ static int whole_powers(summary *s, product *p, int64_t of, int power)
     return power;
 }
 
-/* The atom of which it is the absolute value; 0: it is none of an atom. */
-static uint32_t inside_of_absolute(const summary *s, const atom *a)
+/* The atom that is all of the sum; 0: it is more than one. */
+static uint32_t atom_alone(const summary *s, uint32_t id)
 {
-    if (a->kind != ATOM_APPLY || a->prim != TP_P_ABS)
-        return 0;
-    const sum *x = sum_get(s, a->arg[0]);
+    const sum *x = sum_get(s, id);
     bool alone = x->n == 1 && x->at[0].num == 1 && x->at[0].den == 1 && x->at[0].nguards == 0 && !x->at[0].exponent &&
                  x->at[0].nfactors == 1 && x->at[0].factor[0].power == 1;
     return alone ? x->at[0].factor[0].atom : 0;
+}
+
+/* The atom of which it is the absolute value; 0: it is none of an atom. */
+static uint32_t inside_of_absolute(const summary *s, const atom *a)
+{
+    return a->kind == ATOM_APPLY && a->prim == TP_P_ABS ? atom_alone(s, a->arg[0]) : 0;
+}
+
+/* The power of 1 / v that atom^power is, for the v under that root; 0: none. */
+static int inverses_under(const summary *s, uint32_t root, uint32_t id, int power)
+{
+    const atom *r = atom_get(s, root), *a = atom_get(s, id);
+    if (r->kind != ATOM_APPLY || r->prim != TP_P_SQRT)
+        return 0;
+    if (a->kind == ATOM_INVERSE)
+        return a->arg[0] == r->arg[0] && power > 0 ? power : 0;
+    return power < 0 && atom_alone(s, r->arg[0]) == id ? -power : 0;
+}
+
+static void drop_factor(product *p, uint32_t which)
+{
+    memmove(&p->factor[which], &p->factor[which + 1], (p->nfactors - which - 1) * sizeof *p->factor);
+    p->nfactors--;
 }
 
 /* atom^power joins p. Powers of both signs stay apart where the atom may be 0. */
@@ -367,6 +388,21 @@ void product_factor(summary *s, product *p, uint32_t id, int power)
     int64_t of = 0;
     if (is_root(s, &a, &of) && (power = whole_powers(s, p, of, power)) == 0)
         return;
+    /* 1 / (sqrt(v) v) = 1 / sqrt(v)^3: the root is left, and says that v is above 0 */
+    for (uint32_t i = 0; i < p->nfactors; i++) {
+        factor f = p->factor[i];
+        int joins = f.power < 0 ? inverses_under(s, f.atom, id, power) : 0,
+            joined = power < 0 ? inverses_under(s, id, f.atom, f.power) : 0;
+        if (joins) {
+            product_factor(s, p, f.atom, -2 * joins);
+            return;
+        }
+        if (joined) {
+            drop_factor(p, i);
+            product_factor(s, p, id, power - 2 * joined);
+            return;
+        }
+    }
     for (uint32_t i = 0; i < p->nfactors; i++) {
         if (p->factor[i].atom != id)
             continue;
@@ -381,10 +417,8 @@ void product_factor(summary *s, product *p, uint32_t id, int power)
             sum_too_large(s);
         uint32_t inside = both % 2 == 0 ? inside_of_absolute(s, &a) : 0;
         p->factor[i].power = inside ? 0 : both;
-        if (inside || both == 0) {
-            memmove(&p->factor[i], &p->factor[i + 1], (p->nfactors - i - 1) * sizeof *p->factor);
-            p->nfactors--;
-        }
+        if (inside || both == 0)
+            drop_factor(p, i);
         if (inside) /* |x|^2 = x^2 */
             product_factor(s, p, inside, both);
         return;

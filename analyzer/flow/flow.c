@@ -260,19 +260,6 @@ static void walk_wait(flow *f, const tp_statement *s)
 
 /* ---- branches ---- */
 
-/* One arm's part. What the other arm has too, wider or equal, needs no condition: it is there in both arms. */
-static void merge_arm(flow *f, tp_leaks *into, const tp_leaks *arm, tp_expr when, const tp_leaks *other, bool exact)
-{
-    for (uint32_t i = 0; i < arm->len; i++) {
-        tp_leak l = arm->at[i];
-        bool always = flow_has(f, other, &l);
-        if (always)
-            flow_add(f, into, l);
-        else
-            flow_join(f, into, &(tp_leaks){.at = &l, .len = 1}, when, NULL, exact);
-    }
-}
-
 static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when_a, const tp_leaks *b, tp_expr when_b,
                         bool exact)
 {
@@ -281,8 +268,8 @@ static void merge_leaks(flow *f, tp_leaks *into, const tp_leaks *a, tp_expr when
         return;
     }
     tp_leaks merged = {0};
-    merge_arm(f, &merged, a, when_a, b, exact);
-    merge_arm(f, &merged, b, when_b, a, exact);
+    flow_join_arm(f, &merged, a, when_a, b, exact);
+    flow_join_arm(f, &merged, b, when_b, a, exact);
     *into = merged;
 }
 

@@ -306,6 +306,18 @@ void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition,
     }
 }
 
+void flow_join_arm(flow *f, tp_leaks *into, const tp_leaks *arm, tp_expr when, const tp_leaks *other, bool exact)
+{
+    for (uint32_t i = 0; i < arm->len; i++) {
+        tp_leak l = arm->at[i];
+        bool always = flow_has(f, other, &l);
+        if (always)
+            flow_add(f, into, l);
+        else
+            flow_join(f, into, &(tp_leaks){.at = &l, .len = 1}, when, NULL, exact);
+    }
+}
+
 tp_expr *flow_identity(flow *f)
 {
     return TP_NEWN(f->a->arena, tp_expr, tp_sym_count(f->a->p));

@@ -93,6 +93,9 @@ void flow_add(flow *f, tp_leaks *list, tp_leak leak);
 bool flow_leak_holds(const flow *f, const tp_leak *l);
 /* into += { condition and l : l in from }, symbols replaced first (with may be NULL). */
 void flow_join(flow *f, tp_leaks *into, const tp_leaks *from, tp_expr condition, const tp_expr *with, bool exact);
+/* The same of one arm of a choice. What the other arm has too, wider or equal, needs no condition: it is there in both
+ * arms. */
+void flow_join_arm(flow *f, tp_leaks *into, const tp_leaks *arm, tp_expr when, const tp_leaks *other, bool exact);
 /* A substitution that keeps every symbol. */
 tp_expr *flow_identity(flow *f);
 uint32_t flow_lane_sym(const flow *f, uint32_t d);

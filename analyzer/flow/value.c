@@ -45,7 +45,8 @@ static tp_expr wrap(flow *f, const tp_inst *i, tp_expr e)
     const tp_value *x = shape_of(f, i->out);
     if (!e.id || tp_is_float(x->dtype) || tp_exprs_overflowed(f->a->p))
         return (tp_expr){0};
-    if (x->dtype == TP_BOOL)
+    bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR; /* of what fits: it fits */
+    if (x->dtype == TP_BOOL || bits)
         return e;
     if (x->dtype == TP_I32 && f->feeds[i->out] && !tp_expr_is_const(f->a->p, e, NULL))
         flow_use(f, (tp_use){.kind = TP_USE_INT32, .value = e, .rank = x->rank, .dims = x->dims, .node = i->node});
@@ -373,8 +374,8 @@ static void select_leaks(flow *f, const flow_value *c, const tp_leaks *a, const 
     tp_expr yes = known ? flow_guard(f, c->meaning, false) : flow_yes(f),
             no = known ? flow_guard(f, c->meaning, true) : flow_yes(f);
     flow_join(f, &out->leaks, &c->leaks, flow_yes(f), NULL, true);
-    flow_join(f, &out->leaks, a, yes, NULL, known);
-    flow_join(f, &out->leaks, b, no, NULL, known);
+    flow_join_arm(f, &out->leaks, a, yes, b, known);
+    flow_join_arm(f, &out->leaks, b, no, a, known);
 }
 
 static void select_arm(flow *f, const tp_inst *i, flow_value *out)

@@ -9,7 +9,7 @@ _tileproof() {
     explain) words=" TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607" ;;
     esac
     if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then
-        words=" assess baseline completion cost diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rules run schema sweep targets trace verify"
+        words=" assess baseline completion cost diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rewrites rules run schema sweep targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
         assess) words=" --format --gain --target --allow-path --timeout --memory-limit --size --config --show-settings --help" ;;
@@ -32,6 +32,7 @@ _tileproof() {
         mutate) words=" --format --cases --box --wider --defects --seed --allow-path --timeout --memory-limit --max-memory --no-progress --config --show-settings --verbose --help" ;;
         primitives) words=" --help" ;;
         recheck) words=" --target --explain --help" ;;
+        rewrites) words=" --help" ;;
         rules) words=" --markdown --help" ;;
         run) words=" --target --receipt --trust --unchecked --seed --allow-path --timeout --memory-limit --max-memory --max-steps --threads --profile --trace --trace-text --show --at --size --dtype --input --output --fill --no-progress --config --show-settings --color --quiet --help" ;;
         schema) words=" --help" ;;

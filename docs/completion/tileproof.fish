@@ -138,6 +138,8 @@ complete -c tileproof -n __fish_use_subcommand -a recheck -d 'check certificates
 complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l target -r -x -a ' tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none' -d 'check for this chip instead of the spec'\''s target'
 complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l explain -d 'print the proofs as text'
 complete -c tileproof -n '__fish_seen_subcommand_from recheck' -l help -s h -d 'help for the command'
+complete -c tileproof -n __fish_use_subcommand -a rewrites -d 'list the changes of one place that verify tries where results differ (for programs: JSON)'
+complete -c tileproof -n '__fish_seen_subcommand_from rewrites' -l help -s h -d 'help for the command'
 complete -c tileproof -n __fish_use_subcommand -a rules -d 'list the rules'
 complete -c tileproof -n '__fish_seen_subcommand_from rules' -l markdown -d 'all rules with their explanations, as in docs/RULES.md'
 complete -c tileproof -n '__fish_seen_subcommand_from rules' -l help -s h -d 'help for the command'

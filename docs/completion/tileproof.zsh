@@ -23,6 +23,7 @@ _tileproof() {
       'mutate:plant small defects in a kernel and say which rule or tier notices each'
       'primitives:list the operations of the body'
       'recheck:check certificates, a receipt or the best shape of a sweep again, without a solver'
+      'rewrites:list the changes of one place that verify tries where results differ (for programs\: JSON)'
       'rules:list the rules'
       'run:execute a verified kernel on your arrays, every access checked'
       'schema:JSON Schema of specs, or of .tileproof.json'
@@ -215,6 +216,10 @@ _tileproof() {
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--explain[print the proofs as text]' \
+        '*--help[help for the command]' \
+        '*:file:_files' ;;
+    rewrites)
+      _arguments \
         '*--help[help for the command]' \
         '*:file:_files' ;;
     rules)

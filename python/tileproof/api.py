@@ -216,7 +216,7 @@ def assert_safe(fn: Callable[..., Any], *args: Any, target: str | None = None, u
 
 
 def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any,
-                      rtol: float | None = None, atol: float | None = None) -> int:
+                      rtol: float | None = None, atol: float | None = None, blame: bool = True) -> int:
     """Run every pallas_call of fn(*args) in tileproof's checked engine, where
     each access and each undefined element is followed, and compare fn's
     results with reference(*args). `args` are arrays.
@@ -226,33 +226,52 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     that fn reaches by tracing did not run, or there is none. Tolerances are
     relative to each element and to the root mean square of the result; by
     default tolerance() of the results of both, and none for integers and bools.
+    `blame`: whether to look for the place where a difference begins, some seconds at most.
     Raises Unsupported for what the importer or the engine cannot follow.
     """
     import jax
-    import numpy as np
 
     __tracebackhide__ = True
     calls = _ran(fn, args)
-    got = jax.tree_util.tree_leaves(calls.value)
-    want = jax.tree_util.tree_leaves(reference(*args))
+    want = jax.tree_util.tree_leaves(_said(reference, args))
+    differs = functools.partial(_difference, want=want, rtol=rtol, atol=atol)
+    if (said := differs(jax.tree_util.tree_leaves(calls.value))) is not None:
+        raise AssertionError(said + (_blame(fn, reference, args, len(calls), differs) if blame else ""))
+    return len(calls)
+
+
+def _said(reference: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """reference(*args); it may look at values, too."""
+    from . import jaxpr as jx
+
+    try:
+        return jx.quick(reference)(*args)
+    except Exception:  # noqa: BLE001  what is wrong with the function itself it says again
+        return reference(*args)
+
+
+def _difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None) -> str | None:
+    """What of the results is not what the reference says; None: nothing."""
+    import numpy as np
+
     if not got:
-        raise AssertionError("the function returns nothing that could be compared")
+        return "the function returns nothing that could be compared"
     if len(got) != len(want):
-        raise AssertionError(f"{len(got)} results, the reference has {len(want)}")
+        return f"{len(got)} results, the reference has {len(want)}"
     by_default = tolerance(got + want)
     for n, (g, w) in enumerate(zip(got, want, strict=True)):
         a, b = np.asarray(g, np.float64), np.asarray(w, np.float64)
         default = 0 if all(np.asarray(r).dtype.kind in "iub" for r in (g, w)) else by_default
         relative, absolute = (default if t is None else t for t in (rtol, atol))
         if a.shape != b.shape:
-            raise AssertionError(f"result {n} has shape {a.shape}, the reference {b.shape}")
+            return f"result {n} has shape {a.shape}, the reference {b.shape}"
         both = np.isfinite(a) & np.isfinite(b)
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
         with np.errstate(invalid="ignore"):  # inf - inf
             wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b))))
         if wrong.any():
-            raise AssertionError(f"result {n} differs from the reference in {_worst(a, b, wrong)}{_blame(fn, reference, args, len(calls))}")
-    return len(calls)
+            return f"result {n} differs from the reference in {_worst(a, b, wrong)}"
+    return None
 
 
 def tolerance(results: list[Any]) -> float:
@@ -288,21 +307,21 @@ def _worst(a: Any, b: Any, wrong: Any) -> str:
     return f"{int(wrong.sum())} of {wrong.size} elements; the worst is {list(at)}: {a[at]:.9g}, the reference says {b[at]:.9g}"
 
 
-def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int) -> str:
-    """What `verify` finds of the only call of fn, as more lines; where it
-    cannot compare that call: where its outputs are written."""
-    from . import importer
+def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int, differs: Callable[[list[Any]], str | None]) -> str:
+    """Where the difference begins, as more lines: what `verify` finds of the only call of fn; the change of one of its
+    kernels that makes them agree; else where the outputs of an only call are written."""
+    from . import importer, parting
 
-    if calls != 1:
-        return ""
+    specs, _ = importer.read(fn, *args)
     try:
-        spec, = importer.from_pallas(fn, *args, reference=reference)
-        found = [f for f in findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
-        if found:
-            return "".join(f"\n{f}" for f in found)
+        if calls == 1:
+            spec, = importer.from_pallas(fn, *args, reference=reference)
+            found = [f for f in findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
+            if found:
+                return "".join(f"\n{f}" for f in found)
     except Exception:  # noqa: BLE001  the difference itself is told
         pass
-    return _written(importer.from_pallas(fn, *args)[0])
+    return parting.change(fn, args, lambda got: differs(got) is None) or (_written(specs[0]) if len(specs) == 1 else "")
 
 
 def _written(spec: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ arrays that went in and came out."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, Callable
 
 from . import jaxpr as jx
@@ -66,6 +67,27 @@ def calls(fn: Any, *args: Any, run: Runner = interpreted, made: Calls | None = N
     return made
 
 
+NAMED = ("pallas_call", *jx.OTHER_KERNELS)
+
+
+@functools.lru_cache(maxsize=256)
+def _between(inner: Any, at: int, end: int) -> tuple[list[Any], list[Any], Any]:
+    """Equations that reach no kernel: what they are given, what of theirs is used later, and their function."""
+    eqns = inner.eqns[at:end]
+    made = dict.fromkeys(v for eqn in eqns for v in eqn.outvars)
+    given = list(dict.fromkeys(a for eqn in eqns for a in eqn.invars if not jx.is_literal(a) and a not in made))
+    later = {a for eqn in inner.eqns[end:] for a in eqn.invars if not jx.is_literal(a)} | {a for a in inner.outvars if not jx.is_literal(a)}
+    used = [v for v in made if v in later]
+
+    def run(*values: Any) -> list[Any]:
+        env = dict(zip(given, values, strict=True))
+        for eqn in eqns:
+            env.update(zip(eqn.outvars, jx.bind(eqn, [a.val if jx.is_literal(a) else env[a] for a in eqn.invars]), strict=True))
+        return [env[v] for v in used]
+
+    return given, used, jx.quick(run)
+
+
 class _Evaluator:
     def __init__(self, made: Calls, run: Runner):
         self.made, self.run = made, run
@@ -87,8 +109,16 @@ class _Evaluator:
         def read(atom: Any) -> Any:
             return atom.val if jx.is_literal(atom) else env[atom]
 
-        for eqn in inner.eqns:
-            env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars]), strict=True))
+        at = 0
+        while at < len(inner.eqns):
+            end = next((n for n, eqn in enumerate(inner.eqns[at:], at) if eqn.primitive.name in NAMED or _reaches(eqn)), len(inner.eqns))
+            if end > at:
+                given, made, run = _between(inner, at, end)
+                env.update(zip(made, run(*map(read, given)), strict=True))
+            else:
+                eqn = inner.eqns[at]
+                env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars]), strict=True))
+            at = max(end, at + (end == at))
         return [read(a) for a in inner.outvars]
 
     def equation(self, eqn: Any, values: list[Any]) -> list[Any]:
@@ -102,8 +132,6 @@ class _Evaluator:
             return results
         if name in jx.OTHER_KERNELS:
             raise Unsupported(f"a kernel by `{name}`, which is no pallas_call, is not supported", jx.where(eqn))
-        if not _reaches(eqn):
-            return jx.bind(eqn, values)
         inner = jx.called(eqn)
         if inner is not None:
             return self.enter(eqn, inner, values)

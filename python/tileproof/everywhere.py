@@ -29,15 +29,13 @@ class Used:
         return f"{self.cases} of {self.picked} cases, {self.runs} runs, {self.calls} calls in the engine"
 
 
-def picks(fn: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], sizes: dict[str, int]) -> list[tuple[dict[str, int], str, int]]:
-    """Sizes, family of inputs and seed of what verify picks for the kernels
-    that fn reaches: each sizes on its first inputs, then the other families."""
-    from . import api
-
+def picks(specs: list[dict[str, Any]]) -> list[tuple[dict[str, int], str, int]]:
+    """Sizes, family of inputs and seed of what verify picks for these kernels:
+    each sizes on its first inputs, then the other families."""
     first: dict[tuple[int, ...], tuple[dict[str, int], str, int]] = {}
     others: dict[tuple[tuple[int, ...], str], tuple[dict[str, int], str, int]] = {}
-    for spec in api.generalise(fn, arguments, **sizes):
-        report = binary.report("verify", spec)["specs"][0]
+    for spec in specs:
+        report = binary.report("verify", {k: v for k, v in spec.items() if k != "reference"})["specs"][0]
         for case in (report["equivalence"] or {"cases": []})["cases"]:
             key = tuple(case["sizes"].values())
             for family in (f for f in case["inputs"] if f not in UNKIND):
@@ -95,12 +93,21 @@ def assert_equivalent_at_sizes(fn: Callable[..., Any], reference: Callable[..., 
     of magnitudes that overflow; arrays stay as they are. After `seconds` no other case is begun; one always runs.
     AssertionError names the sizes; the result says how much was compared.
     """
+    from . import api
+
+    __tracebackhide__ = True
+    return at_sizes(fn, reference, arguments, api.generalise(fn, arguments, **sizes), rtol, atol, seconds)
+
+
+def at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: Callable[..., tuple[Any, ...]], specs: list[dict[str, Any]],
+             rtol: float | None, atol: float | None, seconds: float) -> Used:
+    """The same, where the specs of fn are known."""
     import jax
 
     from . import api
 
     __tracebackhide__ = True
-    end, runs = time.monotonic() + seconds, picks(fn, arguments, sizes)
+    end, runs = time.monotonic() + seconds, picks(specs)
     if not runs:
         raise TileproofError("verify picks no case for the kernels of this function")
     at: set[tuple[int, ...]] = set()

@@ -149,7 +149,7 @@ class _Run:
         undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
         if not whole or arrays or undecided:
             self.said(len(specs), steps, f"executing {self.name}")
-            tier = self.executed(args, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
+            tier = self.executed(args, specs, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
             made.tiers.append(tier)
             made.compared.update(dict.fromkeys(undecided, INCONCLUSIVE) if tier.verdict == "tested" else {})
             made.compared[tier.kernel] = tier.verdict
@@ -198,7 +198,7 @@ class _Run:
                     return specs, refused, True
         return *read(None), False
 
-    def executed(self, args: tuple[Any, ...], told: bool = False) -> Tier:
+    def executed(self, args: tuple[Any, ...], specs: list[dict[str, Any]], told: bool) -> Tier:
         """`told`: where the results part is among the findings."""
         import jax
 
@@ -209,16 +209,16 @@ class _Run:
         shapes = any(isinstance(a, jax.ShapeDtypeStruct) for a in jx.leaves(args))
         try:
             if self.sizes:
-                text = str(everywhere.assert_equivalent_at_sizes(self.fn, self.reference, self.arguments, rtol=rtol, atol=atol, seconds=self.seconds, **self.sizes))
+                text = str(everywhere.at_sizes(self.fn, self.reference, self.arguments, specs, rtol, atol, self.seconds))
             else:
                 # on small ones, too: beside them an epsilon shows
                 inputs = [everywhere.given(args, "normal", 0, scale) for scale in (1, 1 / 64)] if shapes else [args]
-                calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol) for given in inputs][0]
+                calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol, blame=not told) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         except AssertionError as e:
-            return Tier(f"{self.name}()", "executed", "violated", str(e).partition("\nviolated[")[0] if told else str(e))
+            return Tier(f"{self.name}()", "executed", "violated", str(e))
         except TileproofError as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         return Tier(f"{self.name}()", "executed", "tested", text)

@@ -1,0 +1,89 @@
+"""Functions of which only the results are compared: the change that makes them agree is named, and its line."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+
+X = np.random.default_rng(0).standard_normal((16, 256)).astype(np.float32)
+TILE = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+COLUMN = pl.BlockSpec((8, 1), lambda i, j: (i, 0))
+
+
+def softmax(x, reset=0, power=1):
+    """In two calls: sums of exponentials, then quotients."""
+    def sums(x_ref, s_ref):
+        @pl.when(pl.program_id(1) >= reset)  # reset
+        def _():
+            s_ref[...] = jnp.zeros_like(s_ref)
+        s_ref[...] += jnp.exp(x_ref[...]).sum(1, keepdims=True)
+
+    def right_sums(x_ref, s_ref):
+        @pl.when(pl.program_id(1) == 0)
+        def _():
+            s_ref[...] = jnp.zeros_like(s_ref)
+        s_ref[...] += jnp.exp(x_ref[...]).sum(1, keepdims=True)
+
+    def quotients(x_ref, s_ref, o_ref):
+        o_ref[...] = jnp.exp(x_ref[...]) * s_ref[...] if power > 0 else jnp.exp(x_ref[...]) / s_ref[...]  # quotient
+
+    m, n = x.shape
+    grid = (m // 8, n // 128)
+    s = pl.pallas_call(right_sums if reset is None else sums, grid=grid, in_specs=[TILE], out_specs=COLUMN, out_shape=jax.ShapeDtypeStruct((m, 1), x.dtype))(x)
+    return pl.pallas_call(quotients, grid=grid, in_specs=[TILE, COLUMN], out_specs=TILE, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, s)
+
+
+def line_of(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(n for n, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize("given,place,change", [
+    (dict(power=-1), "# reset", "write `==` in place of `>=`"),
+    (dict(reset=None), "# quotient", "write `/` in place of `*`"),
+])
+def test_of_two_calls(given, place, change):
+    def two(x):
+        return softmax(x, **given)
+
+    tier = next(t for t in tileproof.verify(two, lambda x: jax.nn.softmax(x, axis=1), X).tiers if t.name == "executed")
+    assert tier.verdict == "violated" and f"test_parting.py:{line_of(softmax, place)}" in tier.text and change in tier.text, tier
+
+
+def test_right_ones_are_not_changed():
+    assert tileproof.verify(lambda x: softmax(x, reset=None, power=-1), lambda x: jax.nn.softmax(x, axis=1), X).ok
+
+
+def test_an_array_that_is_given_twice():
+    def shift(x):
+        def body(x_ref, before_ref, o_ref):
+            o_ref[...] = x_ref[...] - before_ref[...] * jnp.where(pl.program_id(0) == 1, 0, 1)  # first
+
+        block = pl.BlockSpec((8, 256), lambda i: (i, 0))
+        before = pl.BlockSpec((8, 256), lambda i: (jnp.maximum(i - 1, 0), 0))
+        return pl.pallas_call(body, grid=(2,), in_specs=[block, before], out_specs=block, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, x)
+
+    with pytest.raises(AssertionError, match=rf"test_parting\.py:{line_of(shift, '# first')}.*\n  help: write .* then results agree with these arguments"):
+        tileproof.assert_equivalent(shift, lambda x: jnp.concatenate([x[:8], x[8:] - x[:8]]), X)
+
+
+def test_the_table_of_a_call_in_a_loop():
+    """What is changed is the call of every turn, with the tables of that turn."""
+    def rows(t, x):
+        def body(t_ref, x_ref, o_ref):
+            o_ref[...] = -x_ref[...]  # sign
+
+        grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[pl.BlockSpec((8, 256), lambda i, t: (t[i], 0))],
+                                            out_specs=pl.BlockSpec((8, 256), lambda i, t: (i, 0)))
+        call = pl.pallas_call(body, grid_spec=grid, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))
+        return jax.lax.scan(lambda x, t: (call(t, x), None), x, t)[0]
+
+    t = np.array([[1, 0], [0, 1], [1, 1]], np.int32)
+    with pytest.raises(AssertionError, match=rf"test_parting\.py:{line_of(rows, '# sign')}"):
+        tileproof.assert_equivalent(rows, lambda t, x: jnp.concatenate([x[:8], x[:8]]), t, X)

@@ -1,0 +1,82 @@
+"""Where a function parts from its reference: the one change of one of its kernels that makes the two agree.
+
+`verify` looks for such a change where a kernel has a reference of its own. Here there is one of the whole function
+only: several calls, or more around them. So each change is tried by executing the function.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Callable
+
+from . import binary, capture, engine, importer, places
+from . import jaxpr as jx
+from .errors import TileproofError, Unsupported
+
+MOST_TRIALS = 400
+SECONDS = 5.0  # no trial is begun later
+CHANGED = ("grid", "inputs", "outputs", "kernel")  # the members of a spec that a change is in
+
+Agrees = Callable[[list[Any]], bool]
+
+
+class _Engine:
+    """The function, in the engine: what was executed once with the same operands is not executed again."""
+
+    def __init__(self, fn: Any, args: tuple[Any, ...]):
+        self.closed = jx.trace(lambda *a: jx.leaves(fn(*a)), args)
+        self.values = [jx.np.asarray(a, v.aval.dtype) for a, v in zip(jx.leaves(args), jx.open_jaxpr(self.closed).invars, strict=True)]
+        self.specs: dict[Any, dict[str, Any]] = {}  # of a call and what its tables hold
+        self.calls: dict[int, tuple[Any, dict[str, Any]]] = {}  # by equation: the first of it
+        self.done: dict[Any, list[Any]] = {}
+
+    def results(self, change: tuple[int, dict[str, Any]] | None = None) -> list[Any]:
+        """Of the function, where the call of that equation has these members in place of its spec's."""
+        def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
+            arrays = [jx.np.asarray(o) for o in operands]
+            mapping = eqn.params["grid_mapping"]
+            tables = mapping.num_dynamic_grid_bounds + mapping.num_index_operands
+            held = [(a.shape, a.tobytes()) for a in arrays]
+            if (key := (id(eqn), *held[:tables])) not in self.specs:
+                self.specs[key] = importer.from_equation(eqn, operands, used)
+                self.calls.setdefault(id(eqn), (eqn, self.specs[key]))
+            if change and change[0] == id(eqn):
+                return engine.run(self.specs[key] | change[1], eqn, operands)
+            if (key := (id(eqn), *held)) not in self.done:
+                self.done[key] = engine.run(self.specs[key[:tables + 1]], eqn, operands)
+            return self.done[key]
+
+        return list(capture._Evaluator(capture.Calls(traced=list(jx.sites(self.closed))), run).jaxpr(self.closed, self.values))
+
+
+def change(fn: Callable[..., Any], args: tuple[Any, ...], agrees: Agrees) -> str:
+    """Lines that name the change and its place in Python; "": none was found.
+
+    `agrees`: whether these results are what the reference says. Changes come by rank, those of all calls in turn."""
+    function = _Engine(fn, args)
+    function.results()
+    listed = [(r["rank"], n, number, spec, r) for number, (_, spec) in function.calls.items() for n, r in enumerate(_rewrites(spec))]
+    end = time.monotonic() + SECONDS
+    for _, _, number, spec, r in sorted(listed, key=lambda l: l[:2])[:MOST_TRIALS]:
+        if time.monotonic() > end:
+            break
+        text = binary.text_of(spec).encode()
+        try:
+            changed = json.loads(text[:r["start"]] + r["text"].encode() + text[r["end"]:])
+            if agrees(function.results((number, {m: changed[m] for m in CHANGED if m in changed}))):
+                return _said(spec, text, r)
+        except (AssertionError, TileproofError, ValueError):  # it traps, or is no spec
+            continue
+    return ""
+
+
+def _rewrites(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return json.loads(binary.run("rewrites", "-", text=binary.text_of(spec)).stdout)["rewrites"]
+
+
+def _said(spec: dict[str, Any], text: bytes, r: dict[str, Any]) -> str:
+    before = " ".join(text[r["start"]:r["end"]].decode().split())
+    place = places.of_finding(spec, r, text.decode().splitlines())
+    said = places.named(spec, f"write `{' '.join(r['text'].split())}` in place of `{before}`")
+    return f"\n  at {places.shown(place)}\n  help: {said} in {spec['name']}: then results agree with these arguments"
