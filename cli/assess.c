@@ -1,6 +1,7 @@
 #include "cli/assess.h"
 
 #include "base/jsonc.h"
+#include "base/processors.h"
 #include "base/version.h"
 #include "cost/text.h"
 
@@ -125,7 +126,25 @@ static void add_line(tp_buf *b, const char *label, tp_str text)
     tp_buf_printf(b, "  %-11s  %.*s\n", label, TP_FMT(tp_visible_line(b->arena, text)));
 }
 
-static void add_assessed(tp_buf *b, const tp_kernel_assessment *c)
+/* What took the time there, and what did not take part. */
+static void add_here(tp_buf *b, const tp_measured *m)
+{
+    tp_arena *a = b->arena;
+    if (!m->runs)
+        return;
+    if (!m->known) {
+        add_line(b, "  here", tp_printf(a, "not measured: %.*s", TP_FMT(m->why)));
+        return;
+    }
+    add_line(b, "  here", tp_printf(a, "at %.*s, the least of %u, which decides nothing:", TP_FMT(m->text), m->runs));
+    add_line(b, "    kernel",
+             tp_printf(a, "%.*s: machine, %s, %s for exp, %u thread%s", TP_FMT(tp_seconds_text(a, m->seconds)),
+                       m->instruction_set, m->elementary, m->threads, m->threads == 1 ? "" : "s"));
+    add_line(b, "    reference",
+             tp_printf(a, "%.*s: evaluator, float64, 1 thread", TP_FMT(tp_seconds_text(a, m->reference_seconds))));
+}
+
+static void add_model(tp_buf *b, const tp_kernel_assessment *c)
 {
     tp_arena *a = b->arena;
     tp_buf_printf(b, "  at %.*s\n", TP_FMT(tp_visible_line(a, c->text)));
@@ -141,6 +160,12 @@ static void add_assessed(tp_buf *b, const tp_kernel_assessment *c)
                        c->baseline.operations, c->baseline.operations == 1 ? "" : "s",
                        TP_FMT(tp_bytes_text(a, c->baseline.bytes))));
     add_line(b, "  gain", tp_printf(a, "%.3g", c->gain));
+}
+
+static void add_assessed(tp_buf *b, const tp_kernel_assessment *c)
+{
+    add_model(b, c);
+    add_here(b, &c->here);
 }
 
 static tp_str equality_text(const tp_assessment *x)
@@ -181,18 +206,66 @@ static object *number(double v)
     return json_object_new_double_s(v, text);
 }
 
+static object *sizes_of(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    object *o = json_object_new_object();
+    for (uint32_t i = 0; i < k->nsizes && env; i++)
+        if (tp_is_open_size(&k->sizes[i]))
+            json_object_object_add(o, tp_cstr(a, k->sizes[i].name), json_object_new_int64(env[k->sizes[i].sym]));
+    return o;
+}
+
+/* What this machine or this build could not take part with. */
+static object *fallbacks_of(const tp_measured *m)
+{
+    object *o = json_object_new_array();
+    if (m && strcmp(m->instruction_set, "portable") == 0)
+        json_object_array_add(o, json_object_new_string("portable code instead of vector instructions"));
+    if (m && strcmp(m->elementary, "libm") == 0)
+        json_object_array_add(o, json_object_new_string("the C library's exp instead of vectors of it"));
+    if (m && m->threads == 1 && tp_processors() > 1)
+        json_object_array_add(o, json_object_new_string("no leading parallel axis has enough for more threads"));
+    return o;
+}
+
+static object *path_of(const char *engine, const tp_measured *m, uint32_t threads, double seconds)
+{
+    object *o = json_object_new_object();
+    json_object_object_add(o, "engine", json_object_new_string(engine));
+    json_object_object_add(o, "instruction_set", m ? json_object_new_string(m->instruction_set) : NULL);
+    json_object_object_add(o, "elementary_functions", m ? json_object_new_string(m->elementary) : NULL);
+    json_object_object_add(o, "threads", json_object_new_int64(threads));
+    json_object_object_add(o, "fallbacks", fallbacks_of(m));
+    json_object_object_add(o, "seconds", number(seconds));
+    return o;
+}
+
+static object *here_of(tp_arena *a, const tp_kernel *k, const tp_measured *m)
+{
+    object *o = json_object_new_object();
+    json_object_object_add(o, "decides", json_object_new_boolean(false));
+    json_object_object_add(o, "runs", json_object_new_int64(m->runs));
+    if (!m->known) {
+        json_object_object_add(o, "unknown", tp_jsonc_string(m->why));
+        return o;
+    }
+    json_object_object_add(o, "sizes", sizes_of(a, k, m->env));
+    json_object_object_add(o, "kernel", path_of("machine", m, m->threads, m->seconds));
+    json_object_object_add(o, "reference", path_of("evaluator", NULL, 1, m->reference_seconds));
+    return o;
+}
+
 static object *json_of(tp_arena *a, const tp_kernel_assessment *c)
 {
-    object *o = json_object_new_object(), *sizes = json_object_new_object(), *dtypes = json_object_new_object();
+    object *o = json_object_new_object(), *dtypes = json_object_new_object();
     const tp_kernel *k = c->kernel;
-    for (uint32_t i = 0; i < k->nsizes && c->env; i++)
-        if (tp_is_open_size(&k->sizes[i]))
-            json_object_object_add(sizes, tp_cstr(a, k->sizes[i].name), json_object_new_int64(c->env[k->sizes[i].sym]));
     for (uint32_t d = 0; d < k->ndtypes; d++)
         json_object_object_add(dtypes, tp_cstr(a, k->dtypes[d].name),
                                json_object_new_string(tp_dtype_info(k->dtypes[d].choice)->name));
-    json_object_object_add(o, "sizes", sizes);
+    json_object_object_add(o, "sizes", sizes_of(a, k, c->env));
     json_object_object_add(o, "dtypes", dtypes);
+    if (c->here.runs)
+        json_object_object_add(o, "here", here_of(a, k, &c->here));
     if (!c->known) {
         json_object_object_add(o, "unknown", tp_jsonc_string(c->why));
         return o;

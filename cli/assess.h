@@ -10,6 +10,23 @@ enum { TP_ASSESSMENT_VERSION = 1 };
 typedef enum tp_advice { TP_KEEP, TP_EXPERIMENTAL, TP_DROP } tp_advice;
 const char *tp_advice_name(tp_advice a);
 
+/* The same on this machine, executed: shown, and never a reason. */
+typedef struct tp_measured {
+    uint32_t runs; /* the least time of so many; 0: nobody asked */
+    bool known;    /* else `why` */
+    tp_str why;
+    int64_t *env; /* sizes at which a run takes seconds */
+    tp_str text;  /* these, and dtypes */
+    double seconds, reference_seconds;
+    uint32_t threads;                         /* of the kernel; the reference has one */
+    const char *instruction_set, *elementary; /* of matrix products; of exp and its kin */
+} tp_measured;
+
+/* m->runs times each, on inputs that are filled. The kernel must be one that no rule forbids. Leaves with TP_E_MEMORY,
+ * TP_E_BUDGET. */
+void tp_measure_here(tp_arena *a, const tp_spec *spec, const tp_kernel *k, const tp_binding *given, uint32_t ngiven,
+                     tp_measured *m);
+
 /* The kernel beside its reference, of one combination of dtypes, at usual sizes. */
 typedef struct tp_kernel_assessment {
     const tp_kernel *kernel;
@@ -24,6 +41,7 @@ typedef struct tp_kernel_assessment {
     tp_bound bound;
     tp_cost_baseline baseline;
     double gain; /* baseline.seconds through seconds */
+    tp_measured here;
 } tp_kernel_assessment;
 
 typedef struct tp_assessment {

@@ -5,6 +5,9 @@
 #include "cost/cost.h"
 #include "report/report.h"
 
+/* Those that are given, which the kernel has, and others as near `wish` as the spec has them, where a usual size is not
+ * one of a few heads or groups. NULL: the spec does not allow them. */
+int64_t *tp_sizes_near(tp_arena *a, const tp_kernel *k, const tp_binding *given, uint32_t ngiven, int64_t wish);
 /* Those that are given, which the kernel has, and usual ones for the others, halved until the spec allows them: values
  * of symbols, in `a`. NULL: it allows none. */
 int64_t *tp_usual_sizes(tp_arena *a, const tp_kernel *k, const tp_binding *given, uint32_t ngiven);

@@ -15,6 +15,7 @@ typedef struct assess_call {
     tp_assessment x;
     tp_str text, usage; /* usage: what is wrong with the command line */
     bool json;
+    uint32_t runs; /* on this machine */
 } assess_call;
 
 _Noreturn static void refuse(assess_call *r, tp_str why)
@@ -76,6 +77,11 @@ static void add_kernel(assess_call *r, const tp_kernel *k)
                        ? measure(r, &at, &one)
                        : unknown(&at, TP_S("no contents of the tables were found that satisfy the contracts"));
     }
+    at.here.runs = r->runs;
+    if (r->runs && (r->x.counts.violated || r->x.counts.vacuous))
+        at.here.why = TP_S("a rule is violated");
+    else if (r->runs)
+        tp_measure_here(r->j->arena, r->j->report.spec, k, r->sizes, r->c->size.len, &at.here);
     tp_push(r->j->arena, r->x.at, at);
 }
 
@@ -83,11 +89,11 @@ static void work(void *arg)
 {
     assess_call *r = arg;
     const tp_spec *s = r->j->report.spec;
-    for (uint32_t i = 0; i < s->nkernels; i++)
-        add_kernel(r, s->kernels[i]);
     r->x.arena = r->j->arena;
     r->x.report = &r->j->report;
     r->x.counts = tp_count(&r->j->report);
+    for (uint32_t i = 0; i < s->nkernels; i++)
+        add_kernel(r, s->kernels[i]);
     if (r->j->report.equiv)
         r->x.open = tp_tiers_open_text(r->j->arena, r->j->report.equiv);
     tp_assess(&r->x);
@@ -121,7 +127,7 @@ static int finish(assess_call *r, tp_status st)
 static bool read_options(tp_cli *c, assess_call *r, tp_check_settings *s)
 {
     tp_str format = tp_option(&c->costs, "full");
-    int64_t percent;
+    int64_t percent, runs;
     r->json = tp_str_is(format, "json");
     if (!r->json && !tp_str_is(format, "full")) {
         tp_usage_error("--format: assess has no format `%.*s`; it has full and json", TP_FMT(format));
@@ -132,8 +138,10 @@ static bool read_options(tp_cli *c, assess_call *r, tp_check_settings *s)
     s->nread_from = c->allow_path.len;
     r->sizes = TP_NEWN(c->arena, tp_binding, c->size.len);
     if (!tp_option_sizes(c, INT64_MAX, r->sizes) || !tp_use_budget(c, s) || !tp_use_target(c, &s->target) ||
-        !tp_option_number(&c->gain, "gain", 0, 1000000, 10, &percent))
+        !tp_option_number(&c->gain, "gain", 0, 1000000, 10, &percent) ||
+        !tp_option_number(&c->runs, "runs", 0, 1000, 0, &runs))
         return false;
+    r->runs = (uint32_t)runs;
     r->x.least_gain = 1 + (double)percent / 100;
     return true;
 }

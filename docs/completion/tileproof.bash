@@ -12,7 +12,7 @@ _tileproof() {
         words=" assess baseline completion cost diff emit explain fmt import-jax init judge kernels keygen lint lsp man merge mutate primitives recheck rewrites rules run schema sweep targets trace verify"
     elif [ -z "$words" ] && [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
-        assess) words=" --format --gain --target --allow-path --timeout --memory-limit --size --config --show-settings --help" ;;
+        assess) words=" --format --gain --runs --target --allow-path --timeout --memory-limit --size --config --show-settings --help" ;;
         baseline) words=" --target --select --ignore --rlimit --solvers --jobs --timeout --memory-limit --config --show-settings --help" ;;
         completion) words=" --help" ;;
         cost) words=" --format --target --timeout --memory-limit --size --dtype --config --show-settings --help" ;;

@@ -2,6 +2,7 @@
 complete -c tileproof -n __fish_use_subcommand -a assess -d 'verify a kernel, hold it against its reference in the model, and advise: keep, experimental or drop'
 complete -c tileproof -n '__fish_seen_subcommand_from assess' -l format -r -x -a ' concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full' -d 'how to print costs, or an assessment: full (default), json'
 complete -c tileproof -n '__fish_seen_subcommand_from assess' -l gain -r -d 'keep a kernel that gains so much on its reference in the model (default 10)'
+complete -c tileproof -n '__fish_seen_subcommand_from assess' -l runs -r -d 'execute kernel and reference so often on this machine, and show the least time; it decides nothing (default 0)'
 complete -c tileproof -n '__fish_seen_subcommand_from assess' -l target -r -x -a ' tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none' -d 'check for this chip instead of the spec'\''s target'
 complete -c tileproof -n '__fish_seen_subcommand_from assess' -l allow-path -r -d 'also read arrays of cases from this folder, not only from the spec'\''s; may be repeated'
 complete -c tileproof -n '__fish_seen_subcommand_from assess' -l timeout -r -d 'work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0: no limit); what it leaves undecided is unknown'

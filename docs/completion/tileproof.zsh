@@ -43,6 +43,7 @@ _tileproof() {
       _arguments \
         '*--format[how to print costs, or an assessment\: full (default), json]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--gain[keep a kernel that gains so much on its reference in the model (default 10)]:PERCENT:_files' \
+        '*--runs[execute kernel and reference so often on this machine, and show the least time; it decides nothing (default 0)]:N:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \

@@ -71,3 +71,32 @@ def test_what_cannot_be_imported_is_listed():
 def test_the_page():
     report = tileproof.check(scaled, jax.ShapeDtypeStruct((64, 512), F32))
     assert "<h3>Cost</h3>" in report.page() and report.plot()._repr_html_().startswith("<iframe sandbox")
+
+
+def test_assess_a_function():
+    x = jnp.ones((512, 512), F32)
+    a = tileproof.assess(lambda x: scaled(x, 128, 512), x, reference=lambda x: x * 2, runs=2)
+    # one operation, so that there is nothing to gain, whatever this machine says
+    assert a.advice in ("experimental", "drop") and any("nothing to fuse" in r for r in a.reasons)
+    assert a.here["kernel"].engine == "machine" and "for exp" in a.here["kernel"].detail
+    assert a.here["reference"].engine == "XLA" and jax.__version__ in a.here["reference"].detail and "on cpu" in a.here["reference"].detail
+    assert a.here["kernel"].seconds > 0 and a.here["reference"].seconds > 0 and "here, reference" in str(a) and "<pre>" in a._repr_html_()
+    quiet = tileproof.assess(lambda x: scaled(x, 128, 512), x, reference=lambda x: x * 2, runs=0)
+    assert not quiet.here and not quiet.not_measured and (quiet.advice, quiet.reasons) == (a.advice, a.reasons)
+
+
+def test_assess_a_spec():
+    spec = ROOT / "tests" / "assess" / "keep_fused_matmul_relu.tile.json"
+    a = tileproof.assess(spec, runs=1, sizes={"M": 256, "N": 256})
+    assert a.here["reference"].engine == "evaluator" and a.at[0]["here"]["decides"] is False and a.at[0]["sizes"]["M"] == 256
+    assert tileproof.assess(spec, runs=0).advice == "keep" and tileproof.assess(spec, runs=0, gain=40).advice == "experimental"
+    wrong = tileproof.assess(ROOT / "tests" / "assess" / "drop_wrong_window.tile.json", runs=1)
+    assert wrong.advice == "drop" and not wrong.here and wrong.not_measured == "a rule is violated"
+
+
+def test_what_cannot_be_assessed():
+    x = jax.ShapeDtypeStruct((256, 256), F32)
+    with pytest.raises(tileproof.TileproofError, match="needs a reference"):
+        tileproof.assess(scaled, x)
+    with pytest.raises(tileproof.TileproofError, match="more than one pallas_call"):
+        tileproof.assess(lambda x: scaled(x) + 1, x, reference=lambda x: x * 2 + 1)

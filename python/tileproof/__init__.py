@@ -13,6 +13,8 @@
 
     tileproof.sweep(kernel, (x, y), over={"bm": [64, 128], "bn": [128, 256]})   # legal shapes of blocks, best first in the model
 
+    tileproof.assess(kernel, x, y, reference=reference)     # keep, experimental or drop; what XLA takes here, beside it
+
     kernel = tileproof.compile("matmul.tile.json", receipt="matmul.receipt.json")
     o = kernel(x, y)                            # executed here, on the memory of these arrays; out=o: to that of o
 
@@ -22,6 +24,7 @@ arguments; tables of a scalar prefetch are fixed at what they hold in this call.
 """
 
 from .api import Finding, Report, assert_equivalent, assert_safe, check, checked, from_pallas, generalise
+from .assessing import Assessment, Timed, assess
 from .costs import Cost, Shape, Sweep, cost, sweep
 from .errors import NoPallasCall, NotExecuted, NotFound, TileproofError, Unsupported
 from .everywhere import Used, assert_equivalent_at_sizes
@@ -30,7 +33,7 @@ from .verification import Tier, Verification, verify, verifying
 
 __version__ = "0.1.0"
 __all__ = [
-    "Compiled", "Cost", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "Shape", "Sweep", "Tier", "TileproofError", "Unsupported", "Used",
-    "Verification", "assert_equivalent", "assert_equivalent_at_sizes", "assert_safe", "check", "checked", "compile", "cost", "from_pallas", "generalise",
+    "Assessment", "Compiled", "Cost", "Finding", "NoPallasCall", "NotExecuted", "NotFound", "Report", "Shape", "Sweep", "Tier", "TileproofError", "Timed", "Unsupported", "Used",
+    "Verification", "assert_equivalent", "assert_equivalent_at_sizes", "assert_safe", "assess", "check", "checked", "compile", "cost", "from_pallas", "generalise",
     "sweep", "verify", "verifying",
 ]

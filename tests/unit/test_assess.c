@@ -84,10 +84,11 @@ static void options_and_texts(void **state)
         {{"assess", FUSED, "--size", "K=4096"}, 0, "the spec allows none of the sizes that were tried"},
         {{"assess", FUSED, "--size", "Q=3"}, 2, "`Q` is no size of the spec"},
         {{"assess", FUSED, "--gain", "x"}, 2, "--gain takes an integer from 0"},
+        {{"assess", FUSED, "--runs", "x"}, 2, "--runs takes an integer from 0"},
         {{"assess", FUSED, "--format", "csv"}, 2, "full and json"},
         {{"assess", FUSED, FUSED}, 2, "one spec, not 2"},
         {{"assess", "tests/bad/truncated.tile.json"}, 3, "the file may be cut off"},
-        {{"assess", "paged_attention"}, 0, "paged_attention, tpu-v5e: "},
+        {{"assess", "paged_attention", "--runs", "1"}, 0, "not measured: contents of tables"},
     };
     place *p = *state;
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
@@ -98,9 +99,29 @@ static void options_and_texts(void **state)
     }
 }
 
+/* What ran here is named, and no time changes the advice. */
+static void times_of_this_machine_decide_nothing(void **state)
+{
+    static const char *const TRANSPOSE = "tests/assess/drop_naive_transpose.tile.json";
+    place *p = *state;
+    outcome o = RUN(p->a, "assess", "--format", "json", "--runs", "2", TRANSPOSE, "--size", "M=512");
+    struct json_object *r = record_of(p->a, &o), *here = member(first_of(r), "here"), *kernel = member(here, "kernel"),
+                       *reference = member(here, "reference");
+    assert_string_equal(string_of(r, "advice"), "drop"); /* as without --runs: specs_get_their_advice */
+    assert_false(json_object_get_boolean(member(here, "decides")));
+    assert_int_equal(json_object_get_int(member(here, "runs")), 2);
+    assert_int_equal(json_object_get_int(member(member(here, "sizes"), "M")), 512);
+    assert_string_equal(string_of(kernel, "engine"), "machine");
+    assert_true(strlen(string_of(kernel, "instruction_set")) && strlen(string_of(kernel, "elementary_functions")));
+    assert_string_equal(string_of(reference, "engine"), "evaluator");
+    assert_true(json_object_get_double(member(kernel, "seconds")) > 0);
+    assert_true(json_object_get_double(member(reference, "seconds")) > 0);
+    json_object_put(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(specs_get_their_advice), IN_PLACE(references_cost_what_they_move),
-                                       IN_PLACE(options_and_texts)};
+                                       IN_PLACE(options_and_texts), IN_PLACE(times_of_this_machine_decide_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
