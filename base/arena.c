@@ -80,6 +80,15 @@ tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit)
     return a;
 }
 
+void tp_arena_join(tp_arena *parent, tp_arena *a)
+{
+    tp_assert(!a->parent && !a->top);
+    a->parent = parent;
+    a->budget = NULL;
+    a->sibling = parent->children;
+    parent->children = a;
+}
+
 void tp_arena_set_limit(tp_arena *a, size_t limit)
 {
     a->limit = limit;
@@ -95,7 +104,7 @@ void tp_arena_adopt(tp_arena *a, void *at, size_t size)
 void tp_arena_set_budget(tp_arena *a, tp_budget *b)
 {
     a->budget = b;
-    for (chunk *c = a->chunks; c; c = c->next)
+    for (chunk *c = a->chunks; b && c; c = c->next)
         b->bytes += c->size;
 }
 
@@ -258,6 +267,8 @@ tp_refusal tp_arena_refusal(const tp_arena *a)
 static _Noreturn void refuse(tp_arena *a)
 {
     tp_refusal by = a->of_budget ? TP_REFUSED_BY_BUDGET : TP_REFUSED_BY_LIMIT;
+    if (a->of_budget && a->budget)
+        a->budget->refused = true;
     tp_arena *x = a;
     for (x->refusal = by; !x->top && x->parent; x->refusal = by)
         x = x->parent;

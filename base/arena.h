@@ -31,6 +31,9 @@ typedef enum tp_refusal {
     TP_REFUSED_BY_BUDGET /* the limit was what the budget leaves */
 } tp_refusal;
 tp_refusal tp_arena_refusal(const tp_arena *a);
+/* `a`, from tp_arena_new(), becomes a child of `parent`: it is freed with it. It is on nobody's account, until
+ * tp_arena_set_budget(). */
+void tp_arena_join(tp_arena *parent, tp_arena *a);
 /* Let the arena hold at most `limit` bytes (0: no limit). */
 void tp_arena_set_limit(tp_arena *a, size_t limit);
 void tp_arena_free(tp_arena *a);
@@ -44,8 +47,8 @@ void tp_arena_clear(tp_arena *a);
 void tp_arena_reset(tp_arena *a);
 
 /* What is done with this arena, and with children that it gets from now on, is
- * on account of the budget, which lives in the arena; memory that the system
- * maps from files is not. */
+ * on account of the budget, which lives in the arena or longer; memory that the
+ * system maps from files is not. NULL: on nobody's. */
 struct tp_budget;
 void tp_arena_set_budget(tp_arena *a, struct tp_budget *b);
 /* NULL: none. */

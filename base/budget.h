@@ -43,7 +43,8 @@ typedef struct tp_budget {
     double seconds, max_seconds;         /* CPU of this thread and its children; max 0: no limit */
     double clock;                        /* of the thread that looked last */
     uint64_t thread;
-    bool cut; /* some share was spent: something is undecided for it */
+    bool cut;     /* some share was spent: something is undecided for it */
+    bool refused; /* memory was, to an arena whose limit was what it left */
     tp_budget_place places[TP_BUDGET_PLACES];
     uint32_t nplaces, place;
     int64_t since;        /* spent when the present place was entered */

@@ -50,7 +50,10 @@ tp_watched_thread tp_watched_here(void);
 void tp_watched_begin(tp_watched_thread *w, const tp_str *spec);
 void tp_watched_end(tp_watched_thread *w);
 
-/* Watch `n` threads; `timeout` in seconds, 0: none is ever stopped. Where no
+/* This thread works on the spec, too, beside the one that began it; NULL: no longer. */
+void tp_watched_help(const tp_str *spec);
+
+/* Watch `n` threads, and those that help them; `timeout` in seconds, 0: none is ever stopped. Where no
  * thread can be had for it, nobody watches. `progress`: to be shown; may be NULL. */
 void tp_watchdog_start(tp_watchdog *g, tp_watched_thread *of, uint32_t n, int64_t timeout, tp_progress *progress);
 void tp_watchdog_stop(tp_watchdog *g);

@@ -1,5 +1,5 @@
-/* The specs of a call, side by side. What comes out is in the jobs, in their
- * order: the number of threads changes no byte of a report. */
+/* The specs of a call, side by side; where there are fewer of them than threads, the cases of each, too. What comes
+ * out is in the jobs, in their order: the number of threads changes no byte of a report. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>
@@ -205,6 +205,8 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
 {
     pool p = {.c = c, .run = run, .paths = paths, .checked = TP_NEWN(c->arena, bool, paths->len + 1)};
     uint32_t threads = run->threads ? (uint32_t)run->threads : tp_processors(), started = 0;
+    run->s.threads = paths->len ? threads / paths->len : 1; /* for the cases of each */
+    run->s.watch = tp_watched_help;
     threads = threads < paths->len ? threads : paths->len ? paths->len : 1;
     worker *workers = TP_NEWN(c->arena, worker, threads);
     tp_watched_thread *watched = TP_NEWN(c->arena, tp_watched_thread, threads);

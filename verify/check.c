@@ -172,21 +172,40 @@ static bool is_settled(const tp_check_settings *s, const tp_equiv *e)
     return s->cases_only || (s->equiv.until_different && e->different);
 }
 
+/* For a thread that runs some of the cases. */
+static const tp_spec *read_again(const void *ctx, tp_arena *a)
+{
+    const check_call *call = ctx;
+    const tp_job *j = call->job;
+    tp_ctx c = {.arena = a, .source = &j->source, .read_from = j->ctx.read_from, .nread_from = j->ctx.nread_from};
+    tp_load_options o = {.target = call->s->target};
+    tp_spec *spec = NULL;
+    return tp_spec_load(&c, &o, &spec) == TP_OK ? spec : NULL;
+}
+
 static void run_cases(void *arg)
 {
     phase_call *p = arg;
     tp_job *j = p->call->job;
     const tp_check_settings *s = p->call->s;
+    const tp_team team = {.threads = s->threads,
+                          .spec = j->report.spec,
+                          .read = read_again,
+                          .ctx = p->call,
+                          .watch = s->watch,
+                          .name = &j->source.path};
+    tp_equiv_options side_by_side = s->equiv;
+    side_by_side.team = s->equiv.until_different ? NULL : &team;
     tp_cases *cases = TP_NEW(j->arena, tp_cases);
     *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
-    tp_equiv_run(j->arena, cases, &s->equiv, p->e);
+    tp_equiv_run(j->arena, cases, &side_by_side, p->e);
     tp_equiv_coverage(j->arena, cases, p->e);
     double start = cpu_ms(j);
     j->report.tier_ms.e1 = 1e3 * p->e->seconds.rounding;
     j->report.tier_ms.e2 = 1e3 * p->e->seconds.bits;
     j->report.tier_ms.e3 = 1e3 * p->e->seconds.algebra;
     if (p->e->equal && s->box && !is_settled(s, p->e))
-        tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &s->equiv, p->e);
+        tp_equiv_box(&j->ctx, j->report.spec, (uint32_t)s->box, &side_by_side, p->e);
     j->report.tier_ms.e4 = ms_since(j, &start);
     p->spent = tp_budget_or(j->arena, (tp_str){NULL, 0});
 }

@@ -32,8 +32,10 @@ typedef struct tp_check_settings {
     tp_equiv_options equiv;
     size_t max_memory;
     int64_t cases, box;
-    int64_t timeout, memory_mib; /* what a spec may cost: base/budget.h; 0: no limit */
-    bool required[TP_NEVIDENCE]; /* by tp_evidence_at() */
+    uint32_t threads;                  /* that run the cases of one spec; 0: one */
+    void (*watch)(const tp_str *spec); /* what each further one calls (kernels/trial/equiv.h); or NULL */
+    int64_t timeout, memory_mib;       /* what a spec may cost: base/budget.h; 0: no limit */
+    bool required[TP_NEVIDENCE];       /* by tp_evidence_at() */
     bool execute;
     bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
     bool cases_only;         /* with execute: the cases are counted in report.equiv, and nothing is made of them */

@@ -137,6 +137,25 @@ void tp_cover_lanes(tp_coverage *v, const void *of, const uint8_t *lanes, size_t
             see(v, p, way);
 }
 
+tp_coverage *tp_coverage_copy(tp_arena *a, const tp_coverage *v)
+{
+    tp_coverage *copy = TP_NEW(a, tp_coverage);
+    *copy = *v;
+    copy->points.at = TP_NEWN(a, tp_point, v->points.len + 1);
+    memcpy(copy->points.at, v->points.at, v->points.len * sizeof *v->points.at);
+    copy->points.cap = v->points.len;
+    return copy;
+}
+
+void tp_cover_as(tp_coverage *v, const tp_coverage *other)
+{
+    tp_assert(v->points.len == other->points.len);
+    for (uint32_t i = 0; i < v->points.len; i++)
+        for (uint32_t way = 0; way < 8; way++)
+            if (other->points.at[i].seen >> way & 1)
+                see(v, &v->points.at[i], way);
+}
+
 void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env)
 {
     enum { STEPS = 4096 };

@@ -41,6 +41,10 @@ tp_coverage *tp_coverage_new(tp_arena *a, const tp_kernel *k);
 void tp_cover(tp_coverage *v, const void *of, uint32_t way);
 /* The lanes of a mask, n bytes of 0 and 1. */
 void tp_cover_lanes(tp_coverage *v, const void *of, const uint8_t *lanes, size_t n);
+/* The same points as `v`, which has seen nothing yet and outlives it. */
+tp_coverage *tp_coverage_copy(tp_arena *a, const tp_coverage *v);
+/* What the coverage of another reading of the same kernel has seen. */
+void tp_cover_as(tp_coverage *v, const tp_coverage *other);
 /* The arms that the grid of k takes at these sizes: of at most a few thousand steps. */
 void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env);
 

@@ -17,24 +17,61 @@ typedef struct boxing {
     tp_str left_out;
 } boxing;
 
+/* The text of the result goes with its memory. */
+static void note(tp_arena *keep, const tp_algebra *x, tp_equiv *out)
+{
+    tp_str before = out->box_reason;
+    tp_note_algebra(x, out, &out->box, &out->box_reason);
+    if (!before.n)
+        out->box_reason = tp_trial_keep(keep, out->box_reason);
+}
+
+static tp_taken take_small(void *ctx, tp_case_result *r)
+{
+    boxing *x = ctx;
+    note(x->c.arena, &r->algebra, &x->e);
+    x->out_of_memory += r->out_of_memory;
+    x->left_out = r->out_of_memory ? tp_trial_keep(x->c.arena, r->left_out) : x->left_out;
+    x->equal = r->algebra.tier == TP_TIER_EQUAL;
+    return x->equal ? TP_TAKEN_DROPPED : TP_TAKEN_LAST;
+}
+
+/* The small spec once more. */
+typedef struct small_again {
+    const tp_team *team; /* of the spec with its own blocks */
+    const tp_source *source;
+    tp_shrink_mode how;
+} small_again;
+
+static const tp_spec *read_small(const void *ctx, tp_arena *a)
+{
+    const small_again *x = ctx;
+    tp_ctx c = {.arena = a, .source = x->source};
+    tp_str blocks;
+    const tp_spec *s = x->team->read(x->team->ctx, a);
+    return s ? tp_shrunk(&c, s, x->how, &blocks) : NULL;
+}
+
 static void box_with_small_blocks(void *arg)
 {
     boxing *x = arg;
     const tp_spec *small = tp_shrunk(&x->c, x->spec, x->how, &x->e.blocks);
+    small_again again = {x->o->team, x->c.source, x->how};
+    tp_team team = {.spec = small, .read = read_small, .ctx = &again};
+    tp_equiv_options o = *x->o;
+    if (o.team) {
+        team.threads = o.team->threads;
+        team.watch = o.team->watch;
+        team.name = o.team->name;
+        o.team = &team;
+    }
     for (uint32_t i = 0; small && i < small->nkernels; i++) {
         tp_box box = tp_cases_box(&x->c, small->kernels[i], LEAST_SMALL, SMALL_EFFORT / small->nkernels);
         x->e.box_shapes += box.shapes;
         x->e.box_text = box.text;
         x->e.box_constants = box.constants.n ? box.constants : x->e.box_constants;
         x->equal = box.cases.len > 0;
-        for (uint32_t n = 0; n < box.cases.len && x->equal; n++) {
-            tp_case_result r = {.the_case = &box.cases.at[n]};
-            tp_trial_case(x->c.arena, &box.cases.at[n], x->o, &r);
-            tp_note_algebra(&r.algebra, &x->e, &x->e.box, &x->e.box_reason);
-            x->out_of_memory += r.out_of_memory;
-            x->left_out = r.out_of_memory ? r.left_out : x->left_out;
-            x->equal = r.algebra.tier == TP_TIER_EQUAL;
-        }
+        tp_trial_cases(x->c.arena, &box.cases, &o, take_small, x);
         if (!x->equal)
             return;
     }
@@ -67,8 +104,34 @@ static bool small_box(tp_ctx *c, const tp_spec *s, tp_shrink_mode how, const tp_
     return equal;
 }
 
+typedef struct full_box {
+    tp_arena *a;
+    tp_equiv *out;
+} full_box;
+
+static tp_taken take_full(void *ctx, tp_case_result *r)
+{
+    const full_box *x = ctx;
+    tp_equiv *out = x->out;
+    bool unexplained = r->algebra.unexplained && !out->unexplained, different = r->outcome == TP_DIFFERENT;
+    note(x->a, &r->algebra, out);
+    out->out_of_memory += r->out_of_memory;
+    out->left_out = r->out_of_memory ? tp_trial_keep(x->a, r->left_out) : out->left_out;
+    if (unexplained) {
+        tp_case_result *copy = TP_NEW(x->a, tp_case_result);
+        *copy = *r;
+        out->unexplained = copy;
+    }
+    if (different) {
+        out->different++;
+        tp_push(x->a, out->cases, *r);
+    }
+    return unexplained || different ? TP_TAKEN_KEPT : TP_TAKEN_DROPPED;
+}
+
 void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out)
 {
+    full_box full = {c->arena, out};
     for (int how = 0; how < TP_SHRINK_MODES; how++)
         if (small_box(c, s, (tp_shrink_mode)how, o, out))
             return;
@@ -78,22 +141,7 @@ void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_op
         out->box_shapes += box->shapes;
         out->box_text = box->text;
         out->box_constants = box->constants.n ? box->constants : out->box_constants;
-        for (uint32_t n = 0; n < box->cases.len; n++) {
-            tp_case_result r = {.the_case = &box->cases.at[n]};
-            tp_trial_case(c->arena, &box->cases.at[n], o, &r);
-            tp_note_algebra(&r.algebra, out, &out->box, &out->box_reason);
-            out->out_of_memory += r.out_of_memory;
-            out->left_out = r.out_of_memory ? r.left_out : out->left_out;
-            if (r.algebra.unexplained && !out->unexplained) {
-                tp_case_result *copy = TP_NEW(c->arena, tp_case_result);
-                *copy = r;
-                out->unexplained = copy;
-            }
-            if (r.outcome != TP_DIFFERENT)
-                continue;
-            out->different++;
-            tp_push(c->arena, out->cases, r);
-        }
+        tp_trial_cases(c->arena, &box->cases, o, take_full, &full);
     }
 }
 

@@ -12,32 +12,43 @@ const char *tp_tier_name(tp_tier t)
     return NAMES[t];
 }
 
+typedef struct running {
+    tp_arena *a;
+    const tp_equiv_options *o;
+    tp_equiv *out;
+} running;
+
+static tp_taken add_result(void *ctx, tp_case_result *r)
+{
+    running *x = ctx;
+    tp_equiv *out = x->out;
+    out->seconds.rounding += r->seconds.rounding;
+    out->seconds.bits += r->seconds.bits;
+    out->seconds.algebra += r->seconds.algebra;
+    out->out_of_memory += r->out_of_memory;
+    out->left_out = r->out_of_memory ? r->left_out : out->left_out;
+    out->equal += r->outcome == TP_EQUAL;
+    out->different += r->outcome == TP_DIFFERENT;
+    out->fractions += r->fractions;
+    out->trapped += r->outcome == TP_TRAPPED;
+    out->skipped += r->outcome == TP_SKIPPED;
+    bool compared = r->outcome == TP_EQUAL || r->outcome == TP_DIFFERENT;
+    if (compared && r->the_case->algebra)
+        tp_note_algebra(&r->algebra, out, &out->algebra, &out->algebra_reason);
+    if (compared && r->the_case->bits) {
+        tp_note_tier(&out->bits, r->bits.tier);
+        if (!out->bits_reason.n)
+            out->bits_reason = r->bits.reason;
+    }
+    tp_push(x->a, out->cases, *r);
+    return x->o->until_different && out->different ? TP_TAKEN_LAST : TP_TAKEN_KEPT;
+}
+
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out)
 {
     *out = (tp_equiv){.seed = o->seed, .chance = HUGE_VAL};
-    for (uint32_t i = 0; i < cases->len && !(o->until_different && out->different); i++) {
-        tp_case_result r = {.the_case = &cases->at[i]};
-        tp_trial_case(a, &cases->at[i], o, &r);
-        out->seconds.rounding += r.seconds.rounding;
-        out->seconds.bits += r.seconds.bits;
-        out->seconds.algebra += r.seconds.algebra;
-        out->out_of_memory += r.out_of_memory;
-        out->left_out = r.out_of_memory ? r.left_out : out->left_out;
-        out->equal += r.outcome == TP_EQUAL;
-        out->different += r.outcome == TP_DIFFERENT;
-        out->fractions += r.fractions;
-        out->trapped += r.outcome == TP_TRAPPED;
-        out->skipped += r.outcome == TP_SKIPPED;
-        bool compared = r.outcome == TP_EQUAL || r.outcome == TP_DIFFERENT;
-        if (compared && r.the_case->algebra)
-            tp_note_algebra(&r.algebra, out, &out->algebra, &out->algebra_reason);
-        if (compared && r.the_case->bits) {
-            tp_note_tier(&out->bits, r.bits.tier);
-            if (!out->bits_reason.n)
-                out->bits_reason = r.bits.reason;
-        }
-        tp_push(a, out->cases, r);
-    }
+    running x = {a, o, out};
+    tp_trial_cases(a, cases, o, add_result, &x);
     for (uint32_t i = 0; i < out->cases.len && !out->unexplained; i++)
         if (out->cases.at[i].algebra.unexplained)
             out->unexplained = &out->cases.at[i];

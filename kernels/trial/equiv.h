@@ -201,12 +201,25 @@ typedef struct tp_equiv {
     tp_tier_seconds seconds;      /* of the cases, without those of the box */
 } tp_equiv;
 
+/* Who may run the cases of a spec side by side. */
+typedef struct tp_team {
+    uint32_t threads;
+    const tp_spec *spec; /* that of their kernels */
+    /* The same spec once more, in `a`, where it may leave; for several threads at a time. NULL: it cannot be had. */
+    const tp_spec *(*read)(const void *ctx, tp_arena *a);
+    const void *ctx;
+    /* What each further thread calls as it begins, with the spec's name, and as it ends, with NULL; or NULL. */
+    void (*watch)(const tp_str *name);
+    const tp_str *name;
+} tp_team;
+
 typedef struct tp_equiv_options {
     uint64_t seed;
     size_t max_memory; /* bytes per case */
     int64_t max_steps;
     bool no_hunt;         /* leave it at residues that the numbers do not confirm */
     bool until_different; /* the first case that differs is the last one */
+    const tp_team *team;  /* NULL: one after the other. The results are the same */
 } tp_equiv_options;
 
 /* Results live in `a`. */

@@ -297,6 +297,28 @@ static void threads_change_no_verdict(void **state)
         fail_msg("-j 1 and -j 8 differ: %zu and %zu bytes", one.out.n, all.out.n);
 }
 
+/* The cases of one spec, by four threads: the same, also where the budget ends among them, where it differs, and where
+ * the machine traps. */
+static void threads_change_no_case(void **state)
+{
+    static const struct {
+        const char *spec, *timeout, *memory;
+    } CALLS[] = {{"examples/attention/flash_attention.tile.json", "1", "8192"},
+                 {"examples/attention/flash_attention.tile.json", "1", "60"},
+                 {"examples/broken/extra_step.tile.json", "60", "8192"},
+                 {"examples/broken/scatter_to_one_slot_twice.tile.json", "60", "8192"}};
+    place *p = *state;
+    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
+        outcome of[2];
+        for (int n = 0; n < 2; n++)
+            of[n] = RUN(p->a, "verify", CALLS[i].spec, "--timeout", CALLS[i].timeout, "--memory-limit", CALLS[i].memory,
+                        "-j", n ? "4" : "1", "--cases", "8", "--format", "json");
+        assert_int_equal(of[0].exit, of[1].exit);
+        if (!tp_str_eq(of[0].out, of[1].out))
+            fail_msg("%s: -j 1 and -j 4 differ: %zu and %zu bytes", CALLS[i].spec, of[0].out.n, of[1].out.n);
+    }
+}
+
 static bool has(const checked *o, const char *text)
 {
     return speaks_of(o->text, text);
@@ -417,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_specs_end),
         IN_PLACE(threads_change_no_verdict),
+        IN_PLACE(threads_change_no_case),
         cmocka_unit_test(loops_without_end_are_cut_off_alike),
         cmocka_unit_test(the_hard_stop_says_that_it_was_time),
         cmocka_unit_test(memory_ends_a_spec_alike),
