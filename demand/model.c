@@ -48,7 +48,8 @@ model demand_model(tp_prim p)
     case TP_P_PROGRAM_ID:
     case TP_P_NUM_PROGRAMS:
     case TP_P_VARIABLE: return MODEL_OWN;
-    case TP_P_CLIP: /* these are others by the time they get here */
+    case TP_P_CLIP:
+    case TP_P_MULTIPLE_OF: /* these are others by the time they get here */
     case TP_P_ZEROS:
     case TP_P_FULL:
     case TP_P_EXPAND_DIMS:

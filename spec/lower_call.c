@@ -22,6 +22,42 @@ static tp_vid call_clip(tp_lower *l, const tp_node *n)
     return lower_binary(l, TP_P_MINIMUM, v, lower_expr(l, args[2]), n);
 }
 
+/* Does the text show that m divides it: a product with a multiple of m, sums of such? */
+static bool shows_multiple(tp_lower *l, tp_expr e, int64_t m)
+{
+    const tp_expr_node n = *tp_expr_get(l->k->exprs, e);
+    int64_t v;
+    if (tp_expr_is_const(l->k->exprs, e, &v))
+        return v % m == 0;
+    if (n.op == TP_E_MUL)
+        return shows_multiple(l, n.a, m) || shows_multiple(l, n.b, m);
+    return (n.op == TP_E_ADD || n.op == TP_E_SUB) && shows_multiple(l, n.a, m) && shows_multiple(l, n.b, m);
+}
+
+/* The claim is checked; behind it x is x // n * n, which shows to all who look that n divides it. */
+static tp_vid call_multiple_of(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", "n", NULL};
+    const tp_node *args[2];
+    int64_t m = 0;
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    if (l->reference)
+        lower_fail(l, n, "leave it out", "a reference claims nothing about its integers");
+    tp_vid x = lower_expr(l, args[0]), by = lower_expr(l, args[1]);
+    const tp_value *value = lower_value(l, x);
+    if (value->rank || (value->dtype != TP_WEAK_INT && value->dtype != TP_I32))
+        lower_fail(l, args[0], NULL, "multiple_of is of an int32 scalar, not of %.*s", TP_FMT(lower_type_text(l, x)));
+    if (lower_value(l, by)->dtype != TP_WEAK_INT ||
+        !tp_expr_is_const(l->k->exprs, tp_expr_normal(l->k->exprs, lower_value(l, by)->meaning), &m) || m < 1)
+        lower_fail(l, args[1], NULL, "it is a multiple of a number from 1 on that is written there");
+    tp_vid rest = lower_binary(l, TP_P_MOD, x, by, n);
+    tp_vid claim = lower_binary(l, TP_P_EQ, rest, lower_weak_int(l, tp_const(l->k->exprs, 0)), n);
+    lower_statement(l, TP_ASSERT)->value = claim;
+    if (value->dtype == TP_WEAK_INT && shows_multiple(l, value->meaning, m))
+        return x;
+    return lower_binary(l, TP_P_MUL, lower_binary(l, TP_P_FLOORDIV, x, by, n), by, n);
+}
+
 static tp_vid call_bitcast(tp_lower *l, const tp_node *n)
 {
     static const char *const PARAMS[] = {"x", "dtype", NULL};
@@ -194,6 +230,8 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     case TP_CLASS_SUGAR:
         if (p == TP_P_CLIP)
             return call_clip(l, n);
+        if (p == TP_P_MULTIPLE_OF)
+            return call_multiple_of(l, n);
         break;
     case TP_CLASS_MOVE:
     case TP_CLASS_SOURCE:

@@ -165,7 +165,7 @@ typedef enum tp_statement_kind {
     TP_COPY_WAIT,  /* take the bytes of `access` off `semaphore`; inst and value load `from` and are not executed */
     TP_SIGNAL,     /* add `value` to `semaphore` */
     TP_AWAIT,      /* wait until `semaphore` has `value`, and take it off */
-    TP_ASSERT,     /* check(cond, text) */
+    TP_ASSERT,     /* check(cond, text); or what multiple_of() claims, and then there is no text */
     TP_ENTER,      /* the buffers of `scope` begin, undefined, and its semaphores, zero */
     TP_LEAVE,      /* they end: no copy of them is in flight, and what counts is zero */
 } tp_statement_kind;

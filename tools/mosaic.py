@@ -45,7 +45,7 @@ TEXTS = {"DOT": "jax.lax.dot_general(x, y.T, (((1,), (0,)), ((), ())), preferred
          "SQUEEZE": "jnp.squeeze(jnp.expand_dims(x, 0), 0)", "EXPAND_DIMS": "jnp.expand_dims(x, 0)", "RESHAPE": "jnp.reshape(x, (16, 256))",
          "CLIP": "jnp.clip(x, x, y)", "CONCATENATE": "jnp.concatenate([x, y], axis=0)", "STACK": "jnp.stack([x, y], axis=0)",
          "ROLL": "pltpu.roll(x, 1, axis=1)", "FULL": "jnp.full(shape, 3, dtype)", "TILE": "jnp.tile(x, reps)", "CAST": "x.astype(jnp.float32)",
-         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype('int4' if '4' in x.dtype.name[-2:] else f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "DYNAMIC_SLICE": "jax.lax.dynamic_slice(x, (8, 0), (8, 128))", "DYNAMIC_UPDATE": "jax.lax.dynamic_update_slice(x, y[:8], (8, 0))", "PROGRAM_ID": None, "NUM_PROGRAMS": None,
+         "BITCAST": "jax.lax.bitcast_convert_type(x, jnp.dtype('int4' if '4' in x.dtype.name[-2:] else f'int{8 * x.dtype.itemsize}'))", "LITERAL": None, "MULTIPLE_OF": None, "DYNAMIC_SLICE": "jax.lax.dynamic_slice(x, (8, 0), (8, 128))", "DYNAMIC_UPDATE": "jax.lax.dynamic_update_slice(x, y[:8], (8, 0))", "PROGRAM_ID": None, "NUM_PROGRAMS": None,
          "WHERE": "jnp.where(jax.lax.broadcasted_iota(jnp.int32, shape, 1) > 3, x, y)", "TAKE": "jnp.take(x, jax.lax.broadcasted_iota(jnp.int32, (32, 1), 0)[:, 0], axis=0)",
          "REPEAT": "jnp.repeat(x, n, axis=0)", "SUM": "jnp.sum(x, axis=a, keepdims=True, dtype=x.dtype)", **{f: f"jnp.{f.lower()}(x, axis=a, keepdims=True)" for f in ("PROD", "MAX", "MIN", "ANY", "ALL", "ARGMAX", "ARGMIN")}}
 

@@ -52,6 +52,22 @@ typedef struct mapping {
     bool known, whole;
 } mapping;
 
+/* How a scalar integer is computed, as far as expressions say it: of abs(x), which is a choice, they do not. */
+static tp_expr text_of(flow *f, tp_vid v, int depth)
+{
+    const tp_inst *i = f->made[v];
+    tp_expr meaning = flow_meaning(f, v), leaf = meaning.id ? meaning : f->data, args[3];
+    if (!i || i->prim == TP_P_ABS)
+        return i ? f->data : leaf;
+    tp_expr_op op = tp_prim_info(i->prim)->expr;
+    bool chooses = i->prim == TP_P_WHERE;
+    if (depth == 0 || (!chooses && (op == TP_E_CONST || i->nargs != 2)))
+        return leaf;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        args[k] = text_of(f, i->args[k], depth - 1);
+    return chooses ? tp_ite(f->a->p, f->data, args[1], args[2]) : tp_op2(f->a->p, op, args[0], args[1]);
+}
+
 static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
 {
     const tp_operand *o = &f->k->operands[access->operand];
@@ -74,6 +90,7 @@ static mapping map_access(flow *f, const tp_access *access, const tp_node *node)
         tp_expr start = flow_meaning(f, s->start), one = tp_const(p, 1);
         sink(f, TP_SINK_INDEX, s->start);
         flow_use(f, (tp_use){.kind = TP_USE_SLICE,
+                             .text = text_of(f, s->start, 4),
                              .value = start,
                              .rank = mask ? mask->rank : 0,
                              .dims = mask ? mask->dims : NULL,
@@ -173,22 +190,6 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
     }
     if (known)
         out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
-}
-
-/* How a scalar integer is computed, as far as expressions say it: of abs(x), which is a choice, they do not. */
-static tp_expr text_of(flow *f, tp_vid v, int depth)
-{
-    const tp_inst *i = f->made[v];
-    tp_expr meaning = flow_meaning(f, v), leaf = meaning.id ? meaning : f->data, args[3];
-    if (!i || i->prim == TP_P_ABS)
-        return i ? f->data : leaf;
-    tp_expr_op op = tp_prim_info(i->prim)->expr;
-    bool chooses = i->prim == TP_P_WHERE;
-    if (depth == 0 || (!chooses && (op == TP_E_CONST || i->nargs != 2)))
-        return leaf;
-    for (uint32_t k = 0; k < i->nargs; k++)
-        args[k] = text_of(f, i->args[k], depth - 1);
-    return chooses ? tp_ite(f->a->p, f->data, args[1], args[2]) : tp_op2(f->a->p, op, args[0], args[1]);
 }
 
 /* What a copy, its start or its wait takes of a ref. */
@@ -572,7 +573,11 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_IF: walk_if(f, s); break;
         case TP_LOOP: walk_loop(f, s); break;
         case TP_WHILE: walk_turns(f, s); break;
-        case TP_ASSERT: sink(f, TP_SINK_CHECK, s->value); break;
+        case TP_ASSERT:
+            sink(f, TP_SINK_CHECK, s->value);
+            if (!s->text.n)
+                flow_use(f, (tp_use){.kind = TP_USE_CLAIMED, .value = flow_meaning(f, s->value)});
+            break;
         case TP_ENTER:
             for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++)
                 f->now.refs[o] = flow_unwritten(f, o, flow_yes(f));

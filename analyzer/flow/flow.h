@@ -55,7 +55,8 @@ typedef enum tp_use_kind {
     TP_USE_SLICE,
     TP_USE_TABLE,
     TP_USE_TAKE,
-    TP_USE_MOVED
+    TP_USE_MOVED,
+    TP_USE_CLAIMED /* what multiple_of() claims; value: whether it is so */
 } tp_use_kind;
 typedef struct tp_use {
     tp_use_kind kind;
@@ -68,7 +69,7 @@ typedef struct tp_use {
     uint32_t operand,
         dim; /* SLICE, MOVED (a side of a copy): the ref and its dimension, value is the start; TABLE: the table's */
     tp_expr size, extent; /* TAKE: only the extent */
-    tp_expr text;         /* MOVED: how the start is computed, with a symbol for what depends on data */
+    tp_expr text;         /* SLICE, MOVED: how the start is computed, with a symbol for what depends on data */
     int64_t stride;       /* MOVED: 0: one index, without a dimension of its own */
     bool guarded;         /* SLICE: lanes of the place count where `guard` holds, by what they are along it: */
     tp_expr guard, along; /* no id: the mask is not known; one element */

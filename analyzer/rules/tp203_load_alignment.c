@@ -128,6 +128,11 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
     c.label = tp_message(a, "the start has to be a multiple of %lld", (long long)seen);
     c.note = TP_S("JAX lowering and both interpreters accept it; the TPU compiler fails with E2003, unless multiple_of "
                   "claims what is not so");
+    if (!u->value.id && is_visible(a, u->text, seen)) {
+        c.goal = num(a, 1);
+        tp_claim_check(a, &c, NULL);
+        return;
+    }
     if (!u->value.id) {
         tp_use_unknown(a, &c, "the start depends on data: the compiler refuses it where no multiple_of claims it");
         return;

@@ -725,7 +725,9 @@ static void exec_check(tp_machine *m, const tp_statement *s)
     tp_decide(m, c);
     for (size_t i = 0; i < c->n; i++)
         if (!((const uint8_t *)c->data)[i])
-            tp_trap_raise(m, TP_RULE_CHECK_FAILED, (tp_str){NULL, 0}, "check failed: %.*s", TP_FMT(s->text));
+            tp_trap_raise(m, s->text.n ? TP_RULE_CHECK_FAILED : TP_RULE_FALSE_MULTIPLE, (tp_str){NULL, 0},
+                          s->text.n ? "check failed: %.*s" : "no multiple of what multiple_of() claims%.*s",
+                          TP_FMT(s->text));
 }
 
 void tp_exec_region(tp_machine *m, const tp_region *r)

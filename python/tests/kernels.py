@@ -252,6 +252,7 @@ CALLS |= {
     "dynamic update": (body_of(lambda x, n: lax.dynamic_update_slice(x[pl.ds(0, 8), :], x[pl.ds(8, 2), :] * 2, (n[0], 0))), (array(16, 128), jnp.array([3], I32))),
     "take rows": (body_of(lambda x, n: jnp.take(x[...], n[...], axis=0)), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
     "ref by an array": (body_of(lambda x, n: x[n[...]]), (array(16, 128), jnp.array([3, 0, 15, 3, 1, 1, 2, 9], I32))),
+    "claimed start": (body_of(lambda x, n: x[pl.ds(pl.multiple_of(n[0] * 4, 8), 8), :]), (array(16, 128), jnp.array([2], I32))),
     "reshaped view": (body_of(lambda x: x.reshape(8, 2, 128)[:, 1, :]), (array(16, 128),)),
     "scan over an array": (body_of(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, None), jnp.zeros((8, 128)), x[...].reshape(2, 8, 128))[0]), (array(16, 128),)),
     "run_scoped": (scoped, (array(8, 128),)),

@@ -54,6 +54,7 @@ PRIMITIVES = {
     "**": ("unary", "integer_pow"),
     "where": ("select", "select_n"),
     "clip": ("sugar", "clamp"),
+    "multiple_of": ("sugar", "multiple_of"),
     "astype": ("convert", "convert_element_type"),
     "sum": ("fold", "reduce_sum"),
     "prod": ("fold", "reduce_prod"),

@@ -150,7 +150,7 @@ FUNCTIONS = {
     "lax_div": lax.div, "lax_rem": lax.rem,
     "ds": lambda start, size, stride=None: pl.ds(start, size, stride),
     "check": lambda c, text: None,
-    "cdiv": cdiv, "align_up": align_up, "next_power_of_2": next_power_of_2,
+    "cdiv": cdiv, "multiple_of": pl.multiple_of, "align_up": align_up, "next_power_of_2": next_power_of_2,
 }
 
 

@@ -37,7 +37,10 @@ class Elementwise(Writer):
 
     def regular(self, eqn: Any) -> None:
         name = eqn.primitive.name
-        if name in IDENTITY:
+        if name == "multiple_of" and self.claims(eqn):
+            x, (n,) = self.read(eqn.invars[0]), eqn.params["values"]
+            self.finish(eqn, dataclasses.replace(x, text=f"multiple_of({x.text}, {int(n)})", atom=True))
+        elif name in IDENTITY:
             self.env[eqn.outvars[0]] = self.read(eqn.invars[0])
         elif name in ELEMENTWISE:
             self.elementwise(eqn)
@@ -54,6 +57,11 @@ class Elementwise(Writer):
                 x = Value(f"{x.operand()}.astype(int32)", x.shape, "int32")
             text, to = f"{name}({x.text}, axis={axes_text(tuple(eqn.params['axes']))})", jx.dtype_name(eqn.outvars[0].aval)
             self.finish(eqn, Value(text if to == "int32" else f"{text}.astype({to})"))
+
+    def claims(self, eqn: Any) -> bool:
+        """Is it of an integer that is not known yet? Of vectors the language has no claims, and numbers need none."""
+        x = self.read(eqn.invars[0])
+        return not eqn.invars[0].aval.shape and jx.dtype_name(eqn.invars[0].aval) == "int32" and x.number is None
 
     def elementwise(self, eqn: Any) -> None:
         name = eqn.primitive.name
