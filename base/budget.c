@@ -37,7 +37,9 @@ void tp_budget_begin(tp_budget *b, int64_t timeout, int64_t mib)
 void tp_budget_renew(tp_budget *b)
 {
     size_t bytes = b->bytes, most = b->most_bytes;
+    bool unsteady = b->unsteady;
     tp_budget_begin(b, b->timeout, b->mib);
+    b->unsteady = unsteady;
     b->bytes = bytes;
     b->most_bytes = most;
 }
@@ -61,8 +63,10 @@ bool tp_budget_over(const tp_budget *b)
 
 static void end_if_late(tp_budget *b)
 {
-    if (b->max_seconds > 0 && b->seconds > b->max_seconds && b->end == TP_BUDGET_OPEN)
-        b->end = TP_BUDGET_TIME;
+    if (b->max_seconds <= 0 || b->seconds <= b->max_seconds || b->end != TP_BUDGET_OPEN)
+        return;
+    b->end = TP_BUDGET_TIME;
+    b->unsteady = true;
 }
 
 void tp_budget_look(tp_budget *b)

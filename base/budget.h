@@ -43,8 +43,9 @@ typedef struct tp_budget {
     double seconds, max_seconds;         /* CPU of this thread and its children; max 0: no limit */
     double clock;                        /* of the thread that looked last */
     uint64_t thread;
-    bool cut;     /* some share was spent: something is undecided for it */
-    bool refused; /* memory was, to an arena whose limit was what it left */
+    bool cut;      /* some share was spent: something is undecided for it */
+    bool refused;  /* memory was, to an arena whose limit was what it left */
+    bool unsteady; /* some answer may be another at another time: for its seconds, or since the system refused */
     tp_budget_place places[TP_BUDGET_PLACES];
     uint32_t nplaces, place;
     int64_t since;        /* spent when the present place was entered */

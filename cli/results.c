@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "base/budget.h"
 #include "base/digest.h"
 #include "base/jsonc.h"
 #include "cli/signature.h"
@@ -369,9 +370,10 @@ bool tp_result_find(const tp_check_run *run, tp_job *j)
 void tp_result_keep(const tp_check_run *run, tp_job *j)
 {
     const tp_spec_report *r = &j->report;
-    bool whole = r->valid && !r->internal_error && !r->out_of_memory && !r->stats.disagreement.n;
+    const tp_budget *b = tp_arena_budget(j->arena);
+    bool whole = r->valid && !r->internal_error && !r->out_of_memory && !r->stats.disagreement.n && !(b && b->unsteady);
     for (uint32_t i = 0; i < r->findings.len; i++)
-        whole &= r->findings.at[i].verdict != TP_UNKNOWN && !tp_is_internal(&r->findings.at[i]);
+        whole &= !tp_is_internal(&r->findings.at[i]);
     if (!whole)
         return;
     json *o = report_json(r);

@@ -133,6 +133,8 @@ void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_fac
 tp_str tp_smt2_text(tp_prover *v, const tp_obligation *o, const char *status);
 const char *tp_emit_smt2(tp_prover *v, const tp_obligation *o, const char *dir, const char *status);
 
+/* z3.c: a solver gave no answer, for its seconds or since it could not be started: another time it may. */
+void tp_note_unsteady(const tp_prover *v);
 /* external.c: another solver, as a process that reads SMT-LIB. Anything but a
  * clean answer is unknown. */
 tp_answer tp_external_check(tp_prover *v, const tp_obligation *o, tp_str *reason);

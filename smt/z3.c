@@ -476,6 +476,13 @@ static void child(child_call *x)
     _exit(1);
 }
 
+void tp_note_unsteady(const tp_prover *v)
+{
+    tp_budget *b = tp_arena_budget(v->arena);
+    if (b)
+        b->unsteady = true;
+}
+
 /* On account of the spec. A query that had to be stopped costs what it was allowed. */
 static void charge(const tp_prover *v, const message *m, int status, const struct rusage *used)
 {
@@ -514,8 +521,10 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     tp_spend(v->scratch, UNITS_OF_CHILD);
     rlimit = steps_left(v, rlimit);
     *reason = TP_S("no solver process could be started");
-    if (pipe2(fds, O_CLOEXEC) != 0)
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+        tp_note_unsteady(v);
         return TP_SOLVER_ERROR;
+    }
     pthread_mutex_lock(&inside_z3);
     bool opened = share_context(v->solver); /* once, for all children to come */
     pid_t pid = opened ? fork() : -1;
@@ -528,6 +537,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     close(fds[1]);
     if (pid < 0) {
         close(fds[0]);
+        tp_note_unsteady(v);
         return TP_SOLVER_ERROR;
     }
     bool ok = read_all(fds[0], &m, sizeof m) && read_all(fds[0], env, nsyms * sizeof *env);
@@ -538,6 +548,7 @@ tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_
     charge(v, &m, status, &usage);
     if (!ok || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         *reason = why_none(v, status, seconds);
+        tp_note_unsteady(v);
         return TP_UNDECIDED;
     }
     m.reason[sizeof m.reason - 1] = '\0';

@@ -480,6 +480,29 @@ static void solver(void **state)
     unshare_page();
 }
 
+/* What is unknown since a solver died is asked again the next time; Z3's own "unknown" is not. */
+static void results_that_may_change_are_not_kept(void **state)
+{
+    place *p = *state;
+    static const char *const SPEC[] = {"lint", "z.tile.json", "--cache", "kept", "--cache-key", "seal", NULL};
+    static const char *const KEY[] = {"keygen", "seal", "me", NULL};
+    if (!PRELOADS)
+        return;
+    furnish(p);
+    share_page(p);
+    assert_int_equal(run_in(p->a, p->dir, NULL, 0, KEY).exit, 0);
+    setenv("FAULT_Z3", "die", 1);
+    assert_true(contains(run_faulty(p, NULL, SPEC).out, "unknown"));
+    unsetenv("FAULT_Z3");
+    assert_true(contains(run_in(p->a, p->dir, NULL, 0, SPEC).out, "proven(z3)"));
+    unlink(path_in(p, "kept"));
+    setenv("FAULT_Z3", "unknown", 1);
+    run_faulty(p, NULL, SPEC);
+    unsetenv("FAULT_Z3");
+    assert_false(contains(run_in(p->a, p->dir, NULL, 0, SPEC).out, "proven(z3)"));
+    unshare_page();
+}
+
 /* A child of Z3 that takes all the memory it can get ends; the verdict is unknown. */
 static void a_solver_has_bounds(void **state)
 {
@@ -530,6 +553,7 @@ static void a_watchdog_stands_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(the_nth_fails), IN_PLACE(solver), IN_PLACE(a_solver_has_bounds),
+                                       IN_PLACE(results_that_may_change_are_not_kept),
                                        IN_PLACE(a_watchdog_stands_behind)};
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
 }
