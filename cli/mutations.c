@@ -231,7 +231,10 @@ static void plant_expression(planter *p, const tp_node *n)
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
     case TP_N_SLICE:
-    case TP_N_ABSENT: break;
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: break;
     }
     for (uint32_t i = 0; i < n->nkids && n->kind != TP_N_SEQUENCE; i++)
         plant_expression(p, n->kids[i]);

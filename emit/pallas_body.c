@@ -416,7 +416,10 @@ void emit_node(emitter *e, const tp_node *n, int power)
             emit_node(e, n->kids[i], 0);
         }
         break;
-    case TP_N_ABSENT: break;
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: break; /* bodies have none */
     }
 }
 
@@ -676,6 +679,8 @@ static void each(emitter *e, const tp_syntax *s)
 static void statement(emitter *e, const tp_syntax *s)
 {
     switch (s->kind) {
+    case TP_S_BREAK:
+    case TP_S_CONTINUE: /* bodies have none */
     case TP_S_PASS:
         start_line(e);
         emit_text(e, "pass\n");

@@ -98,7 +98,10 @@ static void expression(emitter *e, const tp_node *n)
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
     case TP_N_SLICE:
-    case TP_N_ABSENT: return; /* tp_read_prepare() refuses them */
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: return; /* tp_read_prepare() refuses them */
     }
     emit_text(e, n->op == TP_O_NOT ? "jnp.int32(jnp.logical_not(" : n->op == TP_O_INVERT ? "(~" : "(-");
     expression(e, n->kids[0]);

@@ -65,7 +65,9 @@ static tp_node *binary_node(dialect *d, const tp_node *at, tp_operator op, tp_no
 
 static tp_node *call_node(dialect *d, const tp_node *at, const char *name, uint32_t nargs, tp_node *const *args)
 {
-    return node(d, at, TP_N_CALL, tp_str_c(name), nargs, args);
+    tp_node *n = node(d, at, TP_N_CALL, tp_str_c(name), nargs, args);
+    n->prefixed = true; /* no function of the program */
+    return n;
 }
 
 static tp_node *keyword_node(dialect *d, const char *name, tp_node *value)
@@ -164,9 +166,13 @@ static bool is_module(const dialect *d, const tp_node *n)
 
 static const struct {
     const char *theirs, *ours;
-} FUNCTIONS[] = {{"amax", "max"},           {"amin", "min"},           {"absolute", "abs"},      {"fabs", "abs"},
-                 {"negative", "neg"},       {"sigmoid", "logistic"},   {"expit", "logistic"},    {"swish", "silu"},
-                 {"concat", "concatenate"}, {"invert", "logical_not"}, {"isfinite", "is_finite"}};
+} FUNCTIONS[] = {{"amax", "max"},           {"amin", "min"},
+                 {"absolute", "abs"},       {"fabs", "abs"},
+                 {"negative", "neg"},       {"sigmoid", "logistic"},
+                 {"expit", "logistic"},     {"swish", "silu"},
+                 {"concat", "concatenate"}, {"broadcasted_iota", "iota"},
+                 {"rint", "round"},         {"invert", "logical_not"},
+                 {"isfinite", "is_finite"}};
 
 static const struct {
     const char *name;
@@ -222,8 +228,6 @@ static tp_node *short_call(dialect *d, tp_node *n)
 {
     tp_node *x = n->nkids ? n->kids[0] : NULL;
     bool one = is_positional(n, 1), two = is_positional(n, 2);
-    if (tp_str_is(n->text, "len") && one)
-        return extent_node(d, x, int_node(d, n, 0));
     if (tp_str_is(n->text, "float") && one && x->kind == TP_N_STRING) {
         bool negative = x->text.n && x->text.p[0] == '-';
         tp_node *value = name_node(d, x, (tp_str){x->text.p + negative, x->text.n - negative});
@@ -231,17 +235,16 @@ static tp_node *short_call(dialect *d, tp_node *n)
     }
     if (tp_str_is(n->text, "reciprocal") && one)
         return binary_node(d, n, TP_O_TRUEDIV, int_node(d, n, 1), x);
-    if ((tp_str_is(n->text, "asarray") || tp_str_is(n->text, "array") || tp_str_is(n->text, "stop_gradient")) && one &&
-        x->kind != TP_N_SEQUENCE)
+    if (tp_str_is(n->text, "stop_gradient") && one)
         return x;
-    if (tp_str_is(n->text, "outer") && two)
-        return binary_node(
-            d, n, TP_O_MUL,
-            node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3,
-                 (tp_node *[]){x, node(d, x, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL), name_node(d, x, TP_S("None"))}),
-            n->kids[1]);
-    if (tp_str_is(n->text, "vstack") && one)
-        return call_node(d, n, "concatenate", 2, (tp_node *[]){x, keyword_node(d, "axis", int_node(d, n, 0))});
+    if (tp_str_is(n->text, "outer") && two) { /* of all elements in a row */
+        tp_node *flat[2];
+        for (int i = 0; i < 2; i++)
+            flat[i] = call_node(d, n->kids[i], "reshape", 2, (tp_node *[]){n->kids[i], int_node(d, n, -1)});
+        tp_node *column[] = {flat[0], node(d, x, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                             name_node(d, x, TP_S("None"))};
+        return binary_node(d, n, TP_O_MUL, node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), flat[1]);
+    }
     if (tp_str_is(n->text, "one_hot") && two) {
         tp_node *ellipsis = node(d, x, TP_N_ELLIPSIS, (tp_str){NULL, 0}, 0, NULL);
         tp_node *column =
@@ -285,13 +288,20 @@ static bool is_real(const tp_node *n)
     return n->kind == TP_N_FLOAT || (n->kind == TP_N_NAME && (tp_str_is(n->text, "inf") || tp_str_is(n->text, "nan")));
 }
 
+/* Our word for it. */
+static tp_str renamed(tp_str name)
+{
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
+        if (tp_str_is(name, FUNCTIONS[i].theirs))
+            return tp_str_c(FUNCTIONS[i].ours);
+    return name;
+}
+
 static tp_node *translate_call(dialect *d, tp_node *n)
 {
-    if (is_assigned(d, n->text)) /* a function of the program */
+    if (!n->prefixed && is_assigned(d, n->text)) /* a function of the program */
         return n;
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
-        if (tp_str_is(n->text, FUNCTIONS[i].theirs))
-            n->text = tp_str_c(FUNCTIONS[i].ours);
+    n->text = renamed(n->text);
     take_keyword(n, "precision");
     take_keyword(n, "optimize");
     if (!tp_str_is(n->text, "dot"))
@@ -341,6 +351,7 @@ static tp_node *translate_method(dialect *d, tp_node *n)
         return n;
     if (module || tp_str_is(n->text, "std")) {
         n->kind = TP_N_CALL;
+        n->prefixed = true;
         n->kids += module;
         n->nkids -= module;
         if (module)
@@ -370,9 +381,11 @@ static tp_node *translate_attribute(dialect *d, tp_node *n)
         int operand = tp_operand_find(d->k, x->text);
         return operand < 0 ? n : name_node(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
     }
-    tp_dtype of = x->kind == TP_N_CALL && tp_str_is(x->text, "finfo") && x->nkids == 1 && x->kids[0]->kind == TP_N_NAME
-                      ? tp_dtype_find(x->kids[0]->text)
-                      : TP_NO_DTYPE;
+    const tp_node *named = x->kind == TP_N_CALL && tp_str_is(x->text, "finfo") && x->nkids == 1 ? x->kids[0] : NULL;
+    if (named && named->kind == TP_N_CALL && tp_str_is(named->text, "dtype") && named->nkids == 1)
+        named = named->kids[0];
+    tp_dtype of =
+        named && (named->kind == TP_N_NAME || named->kind == TP_N_STRING) ? tp_dtype_find(named->text) : TP_NO_DTYPE;
     double largest = of != TP_NO_DTYPE && tp_is_float(of) ? tp_dtype_largest(of) : 0;
     if (largest > 0 && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
         return float_node(d, n, tp_str_is(n->text, "max") ? largest : -largest);
@@ -380,10 +393,12 @@ static tp_node *translate_attribute(dialect *d, tp_node *n)
         return n;
     if (tp_str_is(n->text, "pi") || tp_str_is(n->text, "e"))
         return tp_str_is(n->text, "pi") ? float_node(d, n, 3.141592653589793) : float_node(d, n, 2.718281828459045);
-    return name_node(d, n,
-                     tp_str_is(n->text, "newaxis") ? TP_S("None")
-                     : tp_str_is(n->text, "bool_") ? TP_S("bool")
-                                                   : n->text);
+    tp_node *name = name_node(d, n,
+                              tp_str_is(n->text, "newaxis") ? TP_S("None")
+                              : tp_str_is(n->text, "bool_") ? TP_S("bool")
+                                                            : renamed(n->text));
+    name->prefixed = true;
+    return name;
 }
 
 static tp_node *translate(dialect *d, tp_node *n)
@@ -425,39 +440,6 @@ static void join_indices(dialect *d, tp_node *target)
     }
 }
 
-/* y = x.at[i].set(v) is updated = x, updated[i] = v, y = updated: i and v may read y */
-static bool translate_at(dialect *d, tp_syntax *s, tp_block *into)
-{
-    static const struct {
-        const char *method;
-        bool augmented;
-        tp_operator op;
-    } ROWS[] = {{"set", false, TP_O_ADD}, {"add", true, TP_O_ADD}, {"multiply", true, TP_O_MUL}};
-    tp_node *call = s->kind == TP_S_ASSIGN ? s->value : NULL;
-    tp_node *place = call && call->kind == TP_N_METHOD && call->nkids == 2 ? call->kids[0] : NULL;
-    if (s->augmented || !place || place->kind != TP_N_INDEX || place->kids[0]->kind != TP_N_ATTRIBUTE ||
-        !tp_str_is(place->kids[0]->text, "at"))
-        return false;
-    tp_node *x = place->kids[0]->kids[0];
-    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-        if (!tp_str_is(call->text, ROWS[i].method))
-            continue;
-        bool same = x->kind == TP_N_NAME && tp_str_eq(x->text, s->target->text);
-        tp_node *name = same ? s->target : fresh_name(d, s->target, "updated");
-        place->kids[0] = name_node(d, s->target, name->text);
-        tp_syntax *store = statement(d, s, TP_S_STORE, place, call->kids[1]);
-        store->augmented = ROWS[i].augmented;
-        store->op = ROWS[i].op;
-        if (!same)
-            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, name, x));
-        tp_push(d->c->arena, *into, store);
-        if (!same)
-            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, s->target, name_node(d, s->target, name->text)));
-        return true;
-    }
-    return false;
-}
-
 /* a, b = split(x, 2, axis): slices, of equal size */
 static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
 {
@@ -496,92 +478,57 @@ static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
     return false;
 }
 
-/* reversed(range(lo, hi)) */
-static tp_node *backwards(dialect *d, const tp_node *n)
-{
-    const tp_node *range = n->nkids == 1 ? n->kids[0] : n;
-    if (range->kind != TP_N_CALL || !tp_str_is(range->text, "range") || range->nkids < 1 || range->nkids > 2)
-        return NULL;
-    tp_node *lo = range->nkids == 2 ? range->kids[0] : int_node(d, n, 0), *one = int_node(d, n, 1);
-    tp_node *ends[] = {binary_node(d, n, TP_O_SUB, range->kids[range->nkids - 1], one),
-                       binary_node(d, n, TP_O_SUB, lo, one), unary_node(d, n, TP_O_NEG, one)};
-    return call_node(d, n, "range", 3, ends);
-}
-
-static bool mentions(const tp_node *n, tp_str name)
-{
-    bool found = n->kind == TP_N_NAME && tp_str_eq(n->text, name);
-    for (uint32_t i = 0; i < n->nkids && !found; i++)
-        found = mentions(n->kids[i], name);
-    return found;
-}
-
-/* Does the block assign a name of `rows` in parts or by an operator, or one of `arrays` at all? In NumPy rows are
- * views. */
-static bool changes_rows(const tp_block *b, const tp_node *rows, const tp_node *arrays)
+/* if c: …, continue; rest is if c: … else: rest */
+static void drop_continue(dialect *d, tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
-        const tp_syntax *s = b->at[i];
-        const tp_node *x = s->kind == TP_S_STORE ? s->target->kids[0] : s->target;
-        uint32_t n = !x ? 0 : x->kind == TP_N_SEQUENCE ? x->nkids : 1;
-        for (uint32_t k = 0; k < n; k++) {
-            const tp_node *name = x->kind == TP_N_SEQUENCE ? x->kids[k] : x;
-            if (name->kind == TP_N_NAME && (mentions(arrays, name->text) ||
-                                            ((s->augmented || s->kind == TP_S_STORE) && mentions(rows, name->text))))
-                return true;
-        }
-        if (changes_rows(&s->body, rows, arrays) || changes_rows(&s->orelse, rows, arrays))
-            return true;
+        tp_syntax *s = b->at[i];
+        bool skips = s->kind == TP_S_IF && !s->orelse.len && s->body.at[s->body.len - 1]->kind == TP_S_CONTINUE;
+        if (!skips)
+            continue;
+        s->body.at[s->body.len - 1]->kind = TP_S_PASS;
+        for (uint32_t k = i + 1; k < b->len; k++)
+            tp_push(d->c->arena, s->orelse, b->at[k]);
+        b->len = i + 1;
+        drop_continue(d, &s->orelse);
     }
-    return false;
 }
 
-/* A loop over the rows of arrays: names, one for each of the arrays; the first of them counts (enumerate). */
-static void loop_over_rows(dialect *d, tp_syntax *s, tp_node *const *names, uint32_t n, tp_node *const *arrays,
-                           bool counted, tp_block *into)
+/* while True: if c: break; rest is while not c: rest */
+static void drop_break(dialect *d, tp_syntax *s)
 {
-    tp_node *turn = counted ? names[0] : fresh_name(d, s->value, "turn"), *first = NULL;
-    tp_block body = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        tp_node *x = arrays[i];
-        if (x->kind != TP_N_NAME) {
-            x = fresh_name(d, x, "rows");
-            tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, x, arrays[i]));
-        }
-        first = first ? first : x;
-        tp_push(d->c->arena, body, statement(d, s, TP_S_ASSIGN, names[i + counted], index_node(d, x, turn)));
-    }
-    for (uint32_t i = 0; i < s->body.len; i++)
-        tp_push(d->c->arena, body, s->body.at[i]);
-    tp_node *length = extent_node(d, first, int_node(d, s->value, 0));
-    s->value = call_node(d, s->value, "range", 1, &length);
-    s->target = turn;
-    s->body = body;
-}
-
-static void translate_loop(dialect *d, tp_syntax *s, tp_block *into)
-{
-    tp_node *over = s->value, *back = NULL;
-    bool call = over->kind == TP_N_CALL && !is_assigned(d, over->text),
-         enumerated = call && tp_str_is(over->text, "enumerate"), zipped = call && tp_str_is(over->text, "zip");
-    const tp_node *names = s->target;
-    uint32_t several = names->kind == TP_N_SEQUENCE ? names->nkids : 1;
-    if (over->kind == TP_N_SEQUENCE || (call && tp_str_is(over->text, "range")))
+    const tp_node *c = s->value;
+    const tp_syntax *first = s->body.at[0];
+    if (c->kind != TP_N_NAME || !tp_str_is(c->text, "True") || first->kind != TP_S_IF || first->orelse.len ||
+        first->body.len != 1 || first->body.at[0]->kind != TP_S_BREAK || s->body.len < 2)
         return;
-    bool views = changes_rows(&s->body, names, over);
-    if (call && tp_str_is(over->text, "reversed") && (back = backwards(d, over)))
-        s->value = back;
-    else if (!views && enumerated && over->nkids == 1 && several == 2)
-        loop_over_rows(d, s, names->kids, 1, over->kids, true, into);
-    else if (!views && zipped && over->nkids >= 1 && several == over->nkids && names->kind == TP_N_SEQUENCE)
-        loop_over_rows(d, s, names->kids, several, over->kids, false, into);
-    else if (!views && !enumerated && !zipped && names->kind == TP_N_NAME)
-        loop_over_rows(d, s, &s->target, 1, &over, false, into);
+    s->value = unary_node(d, first->value, TP_O_NOT, first->value);
+    memmove(&s->body.at[0], &s->body.at[1], (s->body.len - 1) * sizeof *s->body.at);
+    s->body.len--;
+}
+
+/* Is it a type of this language? Others are notes for readers. */
+static bool is_type(const tp_node *n)
+{
+    n = n->kind == TP_N_INDEX ? n->kids[0] : n;
+    return n->kind == TP_N_NAME && tp_dtype_find(n->text) != TP_NO_DTYPE;
 }
 
 static void translate_block(dialect *d, tp_block *b)
 {
     tp_block out = {0};
+    for (uint32_t i = 0; i < b->len; i++) {
+        tp_syntax *s = b->at[i];
+        if (s->note && !is_type(s->note))
+            s->note = NULL;
+        if (s->kind == TP_S_EXPR && s->value->kind == TP_N_CALL && tp_str_is(s->value->text, "print") &&
+            !is_assigned(d, s->value->text))
+            s->kind = TP_S_PASS;
+        if (s->kind == TP_S_WHILE)
+            drop_break(d, s);
+        if (s->kind == TP_S_WHILE || s->kind == TP_S_FOR)
+            drop_continue(d, &s->body);
+    }
     for (uint32_t i = 0; i < b->len; i++) {
         tp_syntax *s = b->at[i];
         tp_node **nodes[] = {&s->target, &s->note, &s->value};
@@ -592,9 +539,7 @@ static void translate_block(dialect *d, tp_block *b)
         translate_block(d, &s->orelse);
         if (s->kind == TP_S_STORE)
             join_indices(d, s->target);
-        if (s->kind == TP_S_FOR)
-            translate_loop(d, s, &out);
-        if (!translate_at(d, s, &out) && !translate_split(d, s, &out))
+        if (!translate_split(d, s, &out))
             tp_push(d->c->arena, out, s);
     }
     *b = out;

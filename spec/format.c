@@ -155,10 +155,30 @@ static bool is_elif(const tp_block *b)
 
 static void print_block(lines *l, const tp_block *b, int depth);
 
-static void print_stmt(lines *l, const tp_syntax *s, int depth, const char *prefix)
+/* The lines of a statement as they are, moved as a whole. */
+static void print_as_written(lines *l, const tp_syntax *s, int depth)
+{
+    tp_str first = s->line->u.string;
+    size_t old = 0;
+    while (old < first.n && first.p[old] == ' ')
+        old++;
+    bool orelse = first.n - old >= 4 && memcmp(first.p + old, "else", 4) == 0; /* else: this statement */
+    size_t new = 4 * (size_t)(depth - orelse);
+    while (l->done < s->last) {
+        tp_str t = l->source->u.items.at[l->done]->u.string;
+        size_t own = 0;
+        while (own < t.n && t.p[own] == ' ')
+            own++;
+        tp_buf text = {.arena = l->c->arena};
+        spaces(&text, own == t.n || own + new < old ? 0 : (int)(own + new - old));
+        tp_buf_add(&text, t.p + own, t.n - own);
+        print_line(l, 0, tp_buf_view(&text));
+    }
+}
+
+static void print_head(lines *l, const tp_syntax *s, int depth, const char *prefix)
 {
     tp_buf head = {.arena = l->c->arena};
-    print_comments(l, s->number, depth);
     tp_buf_c(&head, prefix);
     tp_print_stmt_head(&head, s);
     /* a comment at the end of the line stays */
@@ -174,6 +194,17 @@ static void print_stmt(lines *l, const tp_syntax *s, int depth, const char *pref
         }
     }
     print_line(l, depth, tp_buf_view(&head));
+}
+
+static void print_stmt(lines *l, const tp_syntax *s, int depth, const char *prefix)
+{
+    if (s->number <= l->done) /* behind a `:` or `;`: printed with its line */
+        return;
+    print_comments(l, s->number, depth);
+    if (s->python)
+        print_as_written(l, s, depth);
+    else
+        print_head(l, s, depth, prefix);
     print_block(l, &s->body, depth + 1);
     if (s->orelse.len && is_elif(&s->orelse)) {
         print_stmt(l, s->orelse.at[0], depth, "el");

@@ -20,6 +20,8 @@ enum {
     TP_MAX_CHOICES = 64,       /* values that a size may be limited to */
     TP_MAX_DTYPE_COMBINATIONS = 64,
     TP_SIZE_MAX = 1 << 30,      /* default upper end of a size: fact F2 */
+    TP_MAX_LISTED = 16,         /* elements that a comprehension of a reference writes out */
+    TP_MAX_ZIPPED = 16,         /* what a loop of a reference runs over at a time */
     TP_MAX_CALLS = 16,          /* depth of functions that call functions */
     TP_MAX_STATEMENTS = 200000, /* of a body, after calls are written out */
     TP_MAX_SYNTAX_DEPTH = 200,  /* of one expression's text, in brackets and operators */

@@ -10,7 +10,8 @@ static bool begins(tp_str text, const char *with)
 /* Of what references write before functions. */
 static bool is_import(tp_str text)
 {
-    static const char *const MODULES[] = {"numpy", "jax", "math", "scipy"};
+    static const char *const MODULES[] = {"numpy",     "jax",    "math",       "scipy",
+                                          "functools", "typing", "__future__", "typing_extensions"};
     size_t word = begins(text, "import ") ? strlen("import ") : begins(text, "from ") ? strlen("from ") : 0;
     bool known = false;
     tp_str module = {text.p + word, text.n - word};
@@ -40,13 +41,19 @@ int *tp_indentations(tp_ctx *c, tp_json *const *lines, uint32_t n)
     int *columns = TP_NEWN(c->arena, int, n);
     const char *open = NULL;
     uint32_t opened = 0;
+    bool names = false; /* of an import, in parentheses */
     for (uint32_t k = 0; k < n; k++) {
         tp_str t = lines[k]->u.string;
         size_t i = 0;
         while (i < t.n && t.p[i] == ' ')
             i++;
         tp_str text = {t.p + i, t.n - i};
-        columns[k] = i == t.n || text.p[0] == '#' || is_import(text) || open ? -1 : (int)i;
+        names = names || (!open && is_import(text) && memchr(text.p, '(', text.n));
+        columns[k] = i == t.n || text.p[0] == '#' || names || is_import(text) || open ? -1 : (int)i;
+        if (names) {
+            names = !memchr(text.p, ')', text.n);
+            continue;
+        }
         const char *quotes = open ? open : docstring(text);
         if (quotes) {
             tp_str behind = open ? text : (tp_str){text.p + 3, text.n - 3};

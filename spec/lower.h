@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "spec/kernel.h"
+#include "spec/thing.h"
 #include "spec/scope.h"
 
 typedef struct tp_local {
@@ -14,8 +15,11 @@ typedef struct tp_local {
     tp_loc loc;
     const tp_node *node;
     bool loop_variable;
-    bool literal;   /* references: it began as an integer literal */
-    uint32_t hides; /* index + 1 of the local of this name before it; 0: none */
+    bool literal;             /* references: it began as an integer literal */
+    tp_thing *object;         /* references: what it is, where it is no value; else NULL */
+    uint32_t memory;          /* references: what may share its elements has the same number; 0: nothing does */
+    const tp_syntax *changed; /* what changed elements that it may share, in place; NULL: nothing */
+    uint32_t hides;           /* index + 1 of the local of this name before it; 0: none */
 } tp_local;
 
 typedef TP_VEC(tp_local) tp_locals;
@@ -30,9 +34,13 @@ typedef struct tp_ragged {
 typedef struct tp_lower tp_lower;
 struct tp_lower {
     tp_ctx *c;
-    tp_vid (*expr)(tp_lower *l, const tp_node *n);                                  /* lower_any() */
-    void (*statements)(tp_lower *l, const tp_block *b, tp_region *into);            /* lower_statements() */
-    tp_vids (*expand)(tp_lower *l, const tp_syntax *function, const tp_node *call); /* lower_expand() */
+    tp_vid (*expr)(tp_lower *l, const tp_node *n);                                    /* lower_any() */
+    void (*statements)(tp_lower *l, const tp_block *b, tp_region *into);              /* lower_statements() */
+    tp_thing *(*expand)(tp_lower *l, const tp_syntax *function, const tp_node *call); /* lower_expand() */
+    tp_thing *(*higher)(tp_lower *l, const tp_node *n);                               /* lower_higher() */
+    tp_thing *(*special)(tp_lower *l, const tp_node *n);                              /* lower_special() */
+    tp_thing *(*call)(tp_lower *l, const tp_function *f, const tp_arguments *args, const tp_node *n);
+    /* call: lower_call_function() */
     const tp_kernel *k;
     tp_program *p;
     tp_region *region;                   /* where instructions go */
@@ -47,8 +55,14 @@ struct tp_lower {
     uint32_t level;
     TP_VEC(const tp_syntax *) functions; /* DEF statements so far */
     uint32_t base;                       /* first local that is visible: inside a function, its own */
+    tp_frame *frame;                     /* of the call that is expanded */
     uint32_t calls;                      /* functions being expanded */
-    tp_vids returned;                    /* by the function that is expanded */
+    tp_thing *returned;                  /* by the function that is expanded; NULL: nothing so far */
+    tp_repeat *turns;                    /* the innermost loop */
+    uint32_t branch;                     /* branches around the statement that depend on data, and loops */
+    uint32_t nmemories, nhidden;         /* numbers given so far: memories, names that no text has */
+    uint32_t *operand_memory;            /* references: as in locals */
+    const tp_syntax **operand_changed;
     bool reference;
     bool given;      /* an entry of a mutable table is the one that is given, not the one that it holds by now */
     tp_map promoted; /* references: names that begin as an integer literal and hold reals later */
@@ -136,9 +150,10 @@ uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims);
 /* The value of an expression, by l->expr. */
 tp_vid lower_expr(tp_lower *l, const tp_node *n);
 tp_local *lower_find_local(tp_lower *l, tp_str name);
-/* TP004 at name n of an array of the spec, in a function, where a local outside of the function has that name: it is
- * what Python would read. */
-void lower_check_unchanged(tp_lower *l, const tp_node *n);
+/* The same among the locals of this call alone: where an assignment goes. */
+tp_local *lower_own_local(tp_lower *l, tp_str name);
+/* Bodies: the function of that name; NULL: none. */
+const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
 void lower_push_local(tp_lower *l, tp_local local);
 /* Forget all but the first `n` locals. */
 void lower_drop_locals(tp_lower *l, uint32_t n);
@@ -168,10 +183,41 @@ tp_str lower_free_name(const tp_lower *l, tp_str wish);
 
 /* lower_stmt.c */
 void lower_statements(tp_lower *l, const tp_block *b, tp_region *into);
-/* A copy, so that a later assignment to the variable does not change it. */
-tp_vid lower_copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n);
+
+/* lower_conditional.c */
+/* v as a condition: in references, as in Python, an integer is true where it is not 0. */
+tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n);
+/* a if c else b, of the condition c: one arm is computed. */
+tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c);
+
+/* lower_slot.c */
 /* A new statement of this kind, at the end of the region. */
 tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind);
+tp_vid lower_new_variable(tp_lower *l, tp_dtype dtype, uint32_t rank, const tp_expr *dims);
+/* slot = value, a statement */
+void lower_assign_slot(tp_lower *l, tp_vid slot, tp_vid value);
+/* A copy, so that a later assignment to the variable does not change it. */
+tp_vid lower_copy_of_slot(tp_lower *l, tp_vid v, const tp_node *n);
+
+/* lower_assign.c: statements that assign, and what is under a name */
+/* Where a block of statements is. */
+typedef struct tp_place tp_place;
+struct tp_place {
+    uint32_t at;
+    tp_map nested;         /* by name: number of the last statement that assigns it in a block of its own */
+    const tp_place *outer; /* what is under a `with` belongs to the block around it */
+};
+/* Names that the block assigns, with `statement`, or in blocks of their own, with the number of their statement. */
+void lower_note_assigned(tp_lower *l, const tp_block *b, uint32_t statement, tp_map *into);
+/* TP002 at a name that cannot be a local. */
+void lower_check_local(tp_lower *l, const tp_node *target);
+/* target = x, which stands at `value`, where b is; a name of this block is one of another type then. */
+void lower_define(tp_lower *l, const tp_node *target, const tp_node *value, tp_thing *x, const tp_place *b);
+void lower_bind(tp_lower *l, const tp_node *target, const tp_node *note, tp_thing *x, const tp_node *value,
+                const tp_place *b);
+void lower_assign(tp_lower *l, const tp_syntax *s, const tp_place *b);
+void lower_unpack(tp_lower *l, const tp_syntax *s, const tp_place *b);
+void lower_store(tp_lower *l, const tp_syntax *s, const tp_place *b);
 /* Store v, which stands at `value`, into the place at `target`. */
 void lower_store_to(tp_lower *l, tp_access *a, uint32_t rank, const tp_expr *dims, tp_vid v, const tp_node *value,
                     const tp_node *target);
@@ -183,12 +229,82 @@ void lower_check_open(tp_lower *l, uint32_t operand, const tp_node *n);
 /* The operands that `with` s makes. */
 tp_scope lower_scope_of(tp_lower *l, const tp_syntax *s);
 
-/* lower_stmt.c */
-const tp_syntax *lower_find_function(const tp_lower *l, tp_str name);
-/* What a call of a function of the program returns. */
-tp_vids lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *call);
-/* a if c else b: one arm is computed. */
-tp_vid lower_conditional(tp_lower *l, const tp_node *n);
+/* lower_function.c */
+void lower_def(tp_lower *l, const tp_syntax *s, const tp_place *b);
+/* What a call returns, of a function that is written or of a PARTIAL of one. */
+tp_thing *lower_apply(tp_lower *l, const tp_function *f, const tp_arguments *args, const tp_node *n);
+/* The function of a LAMBDA. */
+tp_thing *lower_lambda(tp_lower *l, const tp_node *n);
+/* The call n of a function of a body. */
+tp_thing *lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *n);
+
+/* lower_thing.c */
+tp_thing *lower_new_thing(tp_lower *l, tp_thing_kind kind);
+tp_thing *lower_value_object(tp_lower *l, tp_vid v);
+tp_thing *lower_none(tp_lower *l);
+tp_thing *lower_tuple(tp_lower *l, uint32_t n, tp_thing *const *items);
+/* x as it is now: a later assignment to the variable does not change it. */
+tp_thing *lower_frozen(tp_lower *l, tp_thing *x, const tp_node *n);
+/* TP004 at n unless it is a value. */
+tp_vid lower_object_value(tp_lower *l, const tp_thing *x, const tp_node *n);
+/* TP004 at n: the local was changed under another name. */
+void lower_check_shared(tp_lower *l, const tp_syntax *changed, const tp_node *n);
+_Noreturn void lower_fail_shared(tp_lower *l, tp_loc at, tp_str name, const tp_syntax *by);
+
+/* lower_object.c: of references */
+/* What stands among the arguments of call n, from number `first` on. */
+tp_arguments lower_arguments(tp_lower *l, const tp_node *n, uint32_t first);
+tp_thing *lower_object(tp_lower *l, const tp_node *n);
+/* The same where n is more than the value of an operation; NULL, and nothing is computed: it is one. */
+tp_thing *lower_special(tp_lower *l, const tp_node *n);
+/* Is the condition known from the text? Then *truth is what it is; else its value, or -1, goes to *v. */
+bool lower_known(tp_lower *l, const tp_node *n, bool *truth, tp_vid *v);
+/* The number, where v is a literal. */
+bool lower_number(const tp_lower *l, tp_vid v, double *number);
+/* Memories: what n may share elements with; one for two; and in-place changes, by statement s, of a local. */
+uint32_t lower_memory_of(tp_lower *l, const tp_node *n);
+uint32_t lower_one_memory(tp_lower *l, uint32_t a, uint32_t b);
+/* TP004 where a loop around changes the memory in place, which `name` keeps from turn to turn. */
+void lower_check_lasting(tp_lower *l, tp_str name, uint32_t memory);
+void lower_changed(tp_lower *l, tp_local *local, const tp_syntax *s);
+
+/* lower_turns.c: loops of references */
+/* What follows goes to `body`; n: how many turns, no id where the sizes do not tell it. */
+void lower_begin_turns(tp_lower *l, tp_repeat *t, tp_region *body, tp_expr n);
+/* The loop, from lo, of which t->var is the counter. */
+void lower_end_turns(tp_lower *l, tp_repeat *t, tp_region *body, tp_vid lo, tp_vid hi, int64_t by);
+/* The row of a new variable that belongs to the turn is v. */
+tp_vid lower_new_rows(tp_lower *l, tp_repeat *t, tp_vid v, const tp_node *n);
+/* The same loop, from 0 to t->n. */
+void lower_end_counted(tp_lower *l, tp_repeat *t, tp_region *body, const tp_node *n);
+/* v, or a literal as an array's element. */
+tp_vid lower_strong(tp_lower *l, tp_vid v, const tp_node *n);
+/* Element number `index` of v along an axis, which stays, with extent 1, or goes. */
+tp_vid lower_element(tp_lower *l, tp_vid v, uint32_t axis, tp_vid index, bool stays, const tp_node *n);
+/* xs.append(x) */
+void lower_append(tp_lower *l, const tp_node *n);
+tp_thing *lower_comprehension(tp_lower *l, const tp_node *n);
+/* What a loop of a reference runs over. */
+typedef struct tp_series tp_series;
+tp_series *lower_source(tp_lower *l, const tp_node *n);
+/* The bounds of a range, which goes forwards; else false. */
+bool lower_source_range(const tp_series *s, tp_vid *lo, tp_vid *hi, int64_t *by);
+/* The elements one by one, where there are few; always where one of its parts is a list. Else false. */
+bool lower_source_items(tp_lower *l, const tp_series *s, tp_things *items);
+bool lower_source_lists(const tp_series *s);
+/* How many there are, no id where the sizes do not tell it; number `index`; what it shares elements with. */
+tp_expr lower_source_count(tp_lower *l, const tp_series *s);
+tp_thing *lower_source_item(tp_lower *l, const tp_series *s, tp_vid index, const tp_node *n);
+uint32_t lower_source_memory(const tp_series *s);
+/* target, a name or names, is x. */
+void lower_bind_names(tp_lower *l, const tp_node *target, tp_thing *x, const tp_place *b);
+
+/* lower_higher.c: functions of functions, and of lists */
+/* A LAMBDA, TERNARY or COMPREHENSION, scan, fori_loop, map and vmap, while_loop, cond, sum of a list, …; NULL: n is
+ * none. */
+tp_thing *lower_higher(tp_lower *l, const tp_node *n);
+/* A call of any function. */
+tp_thing *lower_call_function(tp_lower *l, const tp_function *f, const tp_arguments *args, const tp_node *n);
 
 /* lower_while.c: the local that loop s counts by 1, from what it is up to *below; NULL: s is no such loop. */
 tp_local *lower_counter(tp_lower *l, const tp_syntax *s, const tp_node **below);
@@ -208,6 +324,8 @@ bool lower_movement(tp_lower *l, const tp_node *n);
 
 /* lower_shape.c: a call that makes, moves or cuts arrays; -1 when p is none. */
 tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n);
+/* Values of one rank side by side. */
+tp_vid lower_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n);
 /* take(v, index, axis) */
 tp_vid lower_take(tp_lower *l, tp_vid v, tp_vid index, uint32_t axis, const tp_node *n);
 

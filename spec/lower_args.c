@@ -8,16 +8,48 @@ tp_vid lower_expr(tp_lower *l, const tp_node *n)
 
 /* ---- locals ---- */
 
-tp_local *lower_find_local(tp_lower *l, tp_str name)
+tp_local *lower_own_local(tp_lower *l, tp_str name)
 {
     uint32_t i = tp_map_get(&l->newest, name);
     return i > l->base ? &l->locals.at[i - 1] : NULL;
 }
 
-void lower_check_unchanged(tp_lower *l, const tp_node *n)
+/* Of the functions around the one that is expanded, from the innermost. */
+static tp_local *find_outer(tp_lower *l, tp_str name)
 {
-    if (tp_map_get(&l->newest, n->text))
-        lower_fail(l, n, "pass it to the function", "`%.*s` is assigned outside of this function", TP_FMT(n->text));
+    uint32_t i = tp_map_get(&l->newest, name);
+    for (tp_frame *f = l->frame; f; f = f->lexical) {
+        bool size = tp_size_find(l->k, name) != NULL; /* M, N = x.shape says what they are */
+        if (!size && tp_map_get(&f->assigned, name) && !f->done && (f == l->frame || i <= f->base))
+            tp_raise(l->c, TP_RULE_SPEC_NAME, tp_json_place(l->syntax->line), "give it another name in the function",
+                     "`%.*s` is looked at before the function assigns it", TP_FMT(name));
+        if (f == l->frame)
+            continue;
+        for (uint32_t k = f->nkept; f->done && k-- > 0;)
+            if (tp_str_eq(f->kept[k].name, name))
+                return &f->kept[k];
+        while (!f->done && i > f->top)
+            i = l->locals.at[i - 1].hides;
+        if (!f->done && i > f->base)
+            return &l->locals.at[i - 1];
+    }
+    return NULL;
+}
+
+tp_local *lower_find_local(tp_lower *l, tp_str name)
+{
+    tp_local *own = lower_own_local(l, name);
+    if (own || !l->frame || !l->frame->lexical)
+        return own;
+    return find_outer(l, name);
+}
+
+const tp_syntax *lower_find_function(const tp_lower *l, tp_str name)
+{
+    for (uint32_t i = 0; i < l->functions.len; i++)
+        if (tp_str_eq(l->functions.at[i]->value->text, name))
+            return l->functions.at[i];
+    return NULL;
 }
 
 void lower_push_local(tp_lower *l, tp_local local)
@@ -142,6 +174,13 @@ bool lower_read_flag(tp_lower *l, const tp_node *n)
 {
     if (!n)
         return false;
+    const tp_inst *made = NULL;
+    if (l->reference) { /* a name may stand for it */
+        tp_vid v = lower_expr(l, n);
+        made = lower_value(l, v)->dtype == TP_BOOL && (uint32_t)v < l->made.len ? l->made.at[v] : NULL;
+    }
+    if (made && made->prim == TP_P_LITERAL)
+        return made->real != 0;
     if (n->kind != TP_N_NAME || (!tp_str_is(n->text, "True") && !tp_str_is(n->text, "False")))
         lower_fail(l, n, NULL, "True or False is expected");
     return tp_str_is(n->text, "True");

@@ -186,12 +186,12 @@ tp_vid lower_call(tp_lower *l, const tp_node *n)
     tp_prim p = tp_prim_find(n->text);
     const tp_syntax *function = lower_find_function(l, n->text);
     if (function) {
-        tp_vids out = lower_expand(l, function, n);
-        if (!out.len)
+        const tp_thing *out = l->expand(l, function, n);
+        if (!out)
             lower_fail(l, n, "end it with return", "`%.*s` returns no value", TP_FMT(n->text));
-        if (out.len > 1)
-            lower_fail(l, n, "write a, b = f(x)", "`%.*s` returns %u values", TP_FMT(n->text), out.len);
-        return out.at[0];
+        if (out->kind == TP_THING_TUPLE)
+            lower_fail(l, n, "write a, b = f(x)", "`%.*s` returns %u values", TP_FMT(n->text), out->items.len);
+        return out->value;
     }
     if (tp_str_is(n->text, "cdiv") || tp_str_is(n->text, "align_up") || tp_str_is(n->text, "next_power_of_2"))
         return call_static(l, n);

@@ -99,9 +99,12 @@ static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *con
 static tp_vid lower_constant(tp_lower *l, const tp_named_number *constant, const tp_node *n)
 {
     uint32_t base = l->base;
+    tp_frame none = {0}, *frame = l->frame;
     l->base = l->locals.len; /* it sees no locals */
+    l->frame = &none;
     tp_vid v = lower_expr(l, constant->value);
     l->base = base;
+    l->frame = frame;
     if (!tp_is_weak(lower_value(l, v)->dtype))
         lower_fail(l, n, "use numbers, sizes and functions of numbers", "the constant `%.*s` is %.*s",
                    TP_FMT(constant->name), TP_FMT(lower_type_text(l, v)));
@@ -111,7 +114,9 @@ static tp_vid lower_constant(tp_lower *l, const tp_named_number *constant, const
 static tp_vid lower_name(tp_lower *l, const tp_node *n)
 {
     const tp_kernel *k = l->k;
-    tp_local *local = lower_find_local(l, n->text);
+    tp_local *local = n->prefixed ? NULL : lower_find_local(l, n->text);
+    if (local && l->reference)
+        lower_check_shared(l, local->changed, n);
     if (local)
         return local->value;
     if (tp_str_is(n->text, "True") || tp_str_is(n->text, "False"))
@@ -128,7 +133,8 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     if (table >= 0)
         return lower_table(l, table, n, NULL, 0);
     if (operand >= 0) {
-        lower_check_unchanged(l, n);
+        if (l->reference)
+            lower_check_shared(l, l->operand_changed[operand], n);
         return lower_operand_name(l, operand, n);
     }
     if (axis >= 0 && l->reference)
@@ -306,6 +312,8 @@ static tp_prim binary_prim(tp_operator o)
     case TP_O_SHL: return TP_P_SHL;
     case TP_O_SHR: return TP_P_SHR;
     case TP_O_IMPLIES:
+    case TP_O_IS: /* of objects: lower_object.c */
+    case TP_O_ISNOT:
     case TP_O_MATMUL:
     case TP_O_POW: /* read apart: it wants an integer */
     case TP_O_NEG:
@@ -444,6 +452,7 @@ static tp_vid lower_attribute(tp_lower *l, const tp_node *n)
     tp_node *call = TP_NEW(l->c->arena, tp_node);
     *call = *n;
     call->kind = TP_N_CALL;
+    call->prefixed = true;
     call->text = TP_S("transpose");
     return lower_call(l, call);
 }
@@ -470,6 +479,9 @@ static tp_vid lower_subscript(tp_lower *l, const tp_node *n)
 
 tp_vid lower_any(tp_lower *l, const tp_node *n)
 {
+    const tp_thing *special = l->reference ? l->special(l, n) : NULL;
+    if (special)
+        return lower_object_value(l, special, n);
     switch (n->kind) {
     case TP_N_INT: return lower_weak_int(l, tp_const(l->k->exprs, n->integer));
     case TP_N_FLOAT: return lower_literal(l, TP_WEAK_FLOAT, n->real, n);
@@ -492,8 +504,11 @@ tp_vid lower_any(tp_lower *l, const tp_node *n)
             want_scalar_bool(l, a, n->kids[0], "not");
         return lower_unary(l, n->op == TP_O_NEG ? TP_P_NEG : TP_P_INVERT, a, n);
     }
-    case TP_N_TERNARY: return lower_conditional(l, n);
+    case TP_N_TERNARY: return lower_conditional(l, n, lower_expr(l, n->kids[0]));
     case TP_N_ATTRIBUTE: return lower_attribute(l, n);
+    case TP_N_LAMBDA:
+    case TP_N_COMPREHENSION: lower_fail(l, n, "write it out, or as a def", "this is a form of references");
+    case TP_N_APPLY: lower_fail(l, n, "functions are called by their names", "a call of what is no name");
     case TP_N_STRING:
     case TP_N_SEQUENCE:
     case TP_N_KEYWORD:

@@ -17,7 +17,6 @@ const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
     int operand = operand_at(l, x);
     if (operand >= 0) {
         const tp_operand *o = &l->k->operands[operand];
-        lower_check_unchanged(l, x);
         lower_check_open(l, (uint32_t)operand, x);
         *rank = l->reference ? o->rank : o->ref_rank;
         return l->reference ? o->shape : o->ref_shape;
@@ -34,6 +33,18 @@ uint32_t lower_read_dims(tp_lower *l, const tp_node *n, tp_expr *dims)
         const tp_expr *of = lower_shape_of(l, n->kids[0], &rank);
         memcpy(dims, of, rank * sizeof *dims);
         return rank;
+    }
+    const tp_thing *tuple = l->reference && n->kind != TP_N_SEQUENCE ? l->special(l, n) : NULL;
+    if (tuple && tuple->kind == TP_THING_TUPLE) {
+        for (uint32_t i = 0; i < tuple->items.len && i < TP_MAX_RANK; i++) {
+            const tp_thing *x = tuple->items.at[i];
+            if (x->kind != TP_THING_VALUE || lower_value(l, x->value)->dtype != TP_WEAK_INT)
+                lower_fail(l, n, "use sizes and integer literals", "a dimension must be known from the sizes");
+            dims[i] = lower_value(l, x->value)->meaning;
+        }
+        if (tuple->items.len > TP_MAX_RANK)
+            lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
+        return tuple->items.len;
     }
     const tp_node *const *items = n->kind == TP_N_SEQUENCE ? (const tp_node *const *)n->kids : &n;
     uint32_t count = n->kind == TP_N_SEQUENCE ? n->nkids : 1;

@@ -53,6 +53,10 @@ static void take_outputs(tp_lower *l, tp_loc loc)
         if (!o && !k->operands[i].discard)
             tp_raise(l->c, TP_RULE_SPEC_TYPE, loc, "assign it outside of branches and loops first",
                      "the reference never assigns output `%.*s`", TP_FMT(k->operands[i].name));
+        if (o && o->object)
+            lower_object_value(l, o->object, o->node);
+        if (o)
+            lower_check_shared(l, o->changed, o->node);
         if (o)
             l->p->operand_value[i] = lower_copy_of_slot(l, o->value, o->node);
     }
@@ -95,6 +99,9 @@ static void lower_once(void *arg)
 {
     attempt *t = arg;
     tp_lower *l = &t->l;
+    l->frame = TP_NEW(l->c->arena, tp_frame);
+    l->operand_memory = TP_NEWN(l->c->arena, uint32_t, tp_noperands(l->k));
+    l->operand_changed = TP_NEWN(l->c->arena, const tp_syntax *, tp_noperands(l->k));
     l->p = TP_NEW(l->c->arena, tp_program);
     collect_equalities(l);
     l->open = lower_open(l);
@@ -119,6 +126,9 @@ static tp_program *lower_program(tp_ctx *c, const tp_kernel *k, tp_block text, t
                            .expr = lower_any,
                            .statements = lower_statements,
                            .expand = lower_expand,
+                           .special = lower_special,
+                           .higher = lower_higher,
+                           .call = lower_call_function,
                            .k = k,
                            .reference = reference,
                            .promoted = promoted},

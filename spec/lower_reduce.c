@@ -185,7 +185,7 @@ tp_vid lower_dot_call(tp_lower *l, const tp_node *n)
         ncontract = read_pairs(l, args[2], x, y, pairs);
     } else {
         pairs[0] = x->rank - 1;
-        pairs[1] = 0;
+        pairs[1] = n->prefixed && y->rank > 2 ? y->rank - 2 : 0; /* np.dot */
     }
     if (args[3])
         nbatch = read_pairs(l, args[3], x, y, pairs + 2 * ncontract);

@@ -431,6 +431,27 @@ tp_vid lower_reference_call(tp_lower *l, const tp_node *n)
     return -1;
 }
 
+/* x.at[i].set(v), x.at[i].add(v): x with another part */
+static tp_vid updated(tp_lower *l, const tp_node *n)
+{
+    static const struct {
+        const char *name;
+        tp_prim prim;
+    } ROWS[] = {{"set", TP_PRIMS},      {"add", TP_P_ADD},     {"subtract", TP_P_SUB},
+                {"multiply", TP_P_MUL}, {"mul", TP_P_MUL},     {"divide", TP_P_DIV},
+                {"max", TP_P_MAXIMUM},  {"min", TP_P_MINIMUM}, {"power", TP_P_POW}};
+    const tp_node *place = n->kids[0];
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        if (!tp_str_is(n->text, ROWS[i].name) || n->nkids != 2 || n->kids[1]->kind == TP_N_KEYWORD)
+            continue;
+        tp_vid old = lower_expr(l, place->kids[0]->kids[0]), v = lower_expr(l, n->kids[1]);
+        if (ROWS[i].prim != TP_PRIMS)
+            v = lower_binary(l, ROWS[i].prim, lower_value_part(l, old, place), v, n);
+        return lower_value_with(l, old, place, v, n->kids[1]);
+    }
+    lower_fail(l, n, "write .at[i].set(v) or .at[i].add(v)", "`.at[…].%.*s` is not known here", TP_FMT(n->text));
+}
+
 /* x.f(a, b) is f(x, a, b); x.reshape(2, 3) and x.transpose(1, 0) take what f takes as a tuple. */
 tp_vid lower_reference_method(tp_lower *l, const tp_node *n)
 {
@@ -440,12 +461,15 @@ tp_vid lower_reference_method(tp_lower *l, const tp_node *n)
     const tp_node *x = n->kids[0];
     if (tp_str_is(n->text, "copy") && n->nkids == 1)
         return lower_expr(l, x);
+    if (x->kind == TP_N_INDEX && x->kids[0]->kind == TP_N_ATTRIBUTE && tp_str_is(x->kids[0]->text, "at"))
+        return updated(l, n);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (!tp_str_is(n->text, NAMES[i]) || (tp_str_is(n->text, "take") && n->nkids == 2)) /* of all in a row */
             continue;
         tp_node *call = TP_NEW(l->c->arena, tp_node);
         *call = *n;
         call->kind = TP_N_CALL;
+        call->prefixed = true;
         bool packs = (tp_str_is(n->text, "reshape") || tp_str_is(n->text, "transpose")) && n->nkids > 2;
         if (packs) {
             tp_node *tuple = TP_NEW(l->c->arena, tp_node);

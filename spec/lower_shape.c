@@ -348,7 +348,7 @@ static tp_vid call_take(tp_lower *l, tp_prim prim, const tp_node *n)
     return lower_take(l, v, index, (uint32_t)axis, n);
 }
 
-static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n)
+tp_vid lower_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count, int64_t axis, const tp_node *n)
 {
     const tp_value *x = lower_value(l, parts[0]);
     tp_expr dims[TP_MAX_RANK];
@@ -371,35 +371,80 @@ static tp_vid emit_concatenate(tp_lower *l, const tp_vid *parts, uint32_t count,
     return out;
 }
 
+/* Rows of a list side by side along an axis of theirs: that of the list goes before it, and where they are no stack
+ * both are one. */
+static tp_vid join_rows(tp_lower *l, tp_vid v, bool stack, const tp_node *along, const tp_node *n)
+{
+    const tp_value x = *lower_value(l, v);
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t axis = along ? (uint32_t)lower_read_axis(l, along, x.rank - !stack) : 0;
+    tp_vid out = v;
+    if (!stack && x.rank < 2)
+        lower_fail(l, n, "use stack", "an array is expected, not %.*s", TP_FMT(lower_type_text(l, v)));
+    for (uint32_t d = 0; d < x.rank; d++)
+        dims[d] = x.dims[d < axis ? d + 1 : d == axis ? 0 : d];
+    if (axis) {
+        out = lower_new_value(l, x.dtype, x.rank, dims);
+        tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
+        inst->nints = x.rank;
+        for (uint32_t d = 0; d < x.rank; d++)
+            inst->ints[d] = d < axis ? d + 1 : d == axis ? 0 : d;
+    }
+    if (stack)
+        return out;
+    dims[axis] = tp_expr_normal(l->k->exprs, tp_op2(l->k->exprs, TP_E_MUL, dims[axis], dims[axis + 1]));
+    memmove(&dims[axis + 1], &dims[axis + 2], (x.rank - axis - 2) * sizeof *dims);
+    return lower_reshape(l, out, x.rank - 1, dims, n);
+}
+
 static tp_vid call_concatenate(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     bool stack = prim == TP_P_STACK;
     static const char *const PARAMS[] = {"xs", "axis", NULL};
     const tp_node *args[2];
     lower_bind_args(l, n, 0, PARAMS, 1, args);
-    if (args[0]->kind != TP_N_SEQUENCE || args[0]->nkids == 0)
+    const tp_thing *list = l->reference && args[0]->kind != TP_N_SEQUENCE ? l->special(l, args[0]) : NULL;
+    bool written = args[0]->kind == TP_N_SEQUENCE;
+    if (l->reference && !written &&
+        (!list || list->kind == TP_THING_ROWS || list->kind == TP_THING_VALUE)) { /* its rows */
+        tp_vid v = list ? lower_copy_of_slot(l, list->value, n) : lower_expr(l, args[0]);
+        if (lower_value(l, v)->rank)
+            return join_rows(l, v, stack, args[1], n);
+    }
+    bool listed = list && list->kind == TP_THING_TUPLE;
+    uint32_t count = written ? args[0]->nkids : listed ? list->items.len : 0;
+    if (!count)
         lower_fail(l, args[0], "write [a, b]", "a list of arrays is expected");
-    uint32_t count = args[0]->nkids;
     tp_vid *parts = TP_NEWN(l->c->arena, tp_vid, count);
+    bool wide = false;
     for (uint32_t i = 0; i < count; i++) {
-        parts[i] = lower_expr(l, args[0]->kids[i]);
+        const tp_node *item = written ? args[0]->kids[i] : args[0];
+        if (listed && list->items.at[i]->kind != TP_THING_VALUE)
+            lower_fail(l, item, NULL, "a list of arrays is expected");
+        parts[i] = written ? lower_expr(l, item) : list->items.at[i]->value;
         const tp_value *x = lower_value(l, parts[i]);
+        if (l->reference && stack && tp_is_weak(x->dtype))
+            parts[i] = lower_cast(l, parts[i], x->dtype == TP_WEAK_INT ? TP_I32 : TP_F64, item);
+        x = lower_value(l, parts[i]);
+        wide |= tp_is_float(x->dtype);
         if (tp_is_weak(x->dtype) || (!stack && x->rank == 0) || (stack && x->rank == TP_MAX_RANK))
-            lower_fail(l, args[0]->kids[i], "use full(shape, value, dtype)", "an array is expected, not %.*s",
+            lower_fail(l, item, "use full(shape, value, dtype)", "an array is expected, not %.*s",
                        TP_FMT(lower_type_text(l, parts[i])));
     }
+    for (uint32_t i = 0; i < count && l->reference && wide; i++)
+        parts[i] = lower_promote(l, parts[i], TP_F64, n);
     uint32_t rank = lower_value(l, parts[0])->rank + stack;
     int64_t axis = args[1] ? lower_read_axis(l, args[1], rank) : 0;
     for (uint32_t i = 0; stack && i < count; i++) {
         tp_expr dims[TP_MAX_RANK];
         const tp_value *x = lower_value(l, parts[i]);
         if (x->rank + 1 != rank)
-            lower_fail(l, args[0]->kids[i], NULL, "the parts of a stack have one shape");
+            lower_fail(l, args[0], NULL, "the parts of a stack have one shape");
         for (uint32_t d = 0, from = 0; d < rank; d++)
             dims[d] = d == (uint32_t)axis ? tp_const(l->k->exprs, 1) : x->dims[from++];
         parts[i] = lower_reshape(l, parts[i], rank, dims, n);
     }
-    return emit_concatenate(l, parts, count, axis, n);
+    return lower_concatenate(l, parts, count, axis, n);
 }
 
 tp_vid lower_shape_call(tp_lower *l, tp_prim p, const tp_node *n)

@@ -88,7 +88,7 @@ tp_vid lower_written_value(tp_lower *l, const tp_node *at, tp_str text)
     tp_node call = {.kind = TP_N_CALL, .source = at->source, .from = at->from, .to = at->to};
     uint32_t known = l->functions.len;
     tp_push(l->c->arena, l->functions, block.at[0]);
-    tp_vids out = l->expand(l, block.at[0], &call);
+    tp_thing *out = l->expand(l, block.at[0], &call);
     l->functions.len = known;
-    return out.at[0];
+    return out->value;
 }

@@ -74,7 +74,9 @@ static void check_expression(reading *x, const tp_node *n)
     }
     for (size_t i = 0; n->kind == TP_N_CALL && i < sizeof CALLS / sizeof *CALLS; i++)
         known |= tp_str_is(n->text, CALLS[i]) && n->nkids == 2;
-    if (!known || (n->kind == TP_N_BINARY && (n->op == TP_O_TRUEDIV || n->op == TP_O_POW || n->op == TP_O_MATMUL)))
+    bool other = n->kind == TP_N_BINARY && (n->op == TP_O_TRUEDIV || n->op == TP_O_POW || n->op == TP_O_MATMUL ||
+                                            n->op == TP_O_IS || n->op == TP_O_ISNOT);
+    if (!known || other)
         refuse(x, n, "use integers, sizes, entries of tables, + - * // %, comparisons, cdiv, min, max, align_up",
                "this is no integer expression of \"prepare\"");
     for (uint32_t i = 0; n->kind != TP_N_INT && i < n->nkids; i++)
@@ -131,11 +133,14 @@ static void check_block(reading *x, const tp_block *b)
                 check_expression(x, s->value->kids[k]);
             break;
         case TP_S_EXPR:
-            if (!tp_str_is(s->value->text, "check") || s->value->nkids != 2 || s->value->kids[1]->kind != TP_N_STRING)
+            if (s->value->kind != TP_N_CALL || !tp_str_is(s->value->text, "check") || s->value->nkids != 2 ||
+                s->value->kids[1]->kind != TP_N_STRING)
                 refuse(x, s->value, "write check(condition, \"text\")", "this is no statement of \"prepare\"");
             check_expression(x, s->value->kids[0]);
             break;
         case TP_S_DEF:
+        case TP_S_BREAK:
+        case TP_S_CONTINUE:
         case TP_S_RETURN:
         case TP_S_UNPACK:
         case TP_S_WITH:
@@ -256,6 +261,8 @@ static int64_t apply(running *x, tp_operator op, int64_t a, int64_t b)
     case TP_O_AND:
     case TP_O_OR:
     case TP_O_IMPLIES: /* lazy: value_of() */
+    case TP_O_IS:
+    case TP_O_ISNOT:
     case TP_O_MATMUL:
     case TP_O_TRUEDIV:
     case TP_O_POW:
@@ -325,7 +332,10 @@ static int64_t integer_of(running *x, const tp_node *n)
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
     case TP_N_SLICE:
-    case TP_N_ABSENT: break; /* check_expression() refuses them */
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: break; /* check_expression() refuses them */
     }
     stop(x, "this is no integer");
 }
@@ -409,6 +419,8 @@ static void run_block(running *x, const tp_block *b)
                 stop(x, tp_printf(x->arena, "check failed: %.*s", TP_FMT(s->value->kids[1]->text)).p);
             break;
         case TP_S_PASS:
+        case TP_S_BREAK:
+        case TP_S_CONTINUE:
         case TP_S_DEF:
         case TP_S_RETURN:
         case TP_S_UNPACK:

@@ -29,6 +29,15 @@ static void print_list(tp_buf *b, tp_node *const *kids, uint32_t n)
     }
 }
 
+/* Without the parentheses of a tuple. */
+static void print_tuple(tp_buf *b, const tp_node *n)
+{
+    if (n->kind == TP_N_SEQUENCE && n->nkids > 1)
+        print_list(b, n->kids, n->nkids);
+    else
+        tp_print_node(b, n);
+}
+
 enum { POWER_NUMBER = TP_POWER_POSTFIX - 1 /* (2).astype: "2." would be a number */, POWER_ATOM = 1000 };
 
 static int power_of(const tp_node *n)
@@ -37,6 +46,7 @@ static int power_of(const tp_node *n)
     case TP_N_BINARY:
     case TP_N_UNARY: return TP_OPERATOR_ROWS[n->op].left;
     case TP_N_TERNARY: return TP_POWER_TERNARY;
+    case TP_N_LAMBDA: return 0;
     case TP_N_INT: return n->integer < 0 ? TP_POWER_UNARY : POWER_NUMBER;
     case TP_N_FLOAT: return POWER_NUMBER;
     case TP_N_STRING:
@@ -50,6 +60,8 @@ static int power_of(const tp_node *n)
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
     case TP_N_SLICE:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION:
     case TP_N_ABSENT: break;
     }
     return POWER_ATOM;
@@ -131,16 +143,32 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         }
         break;
     case TP_N_ABSENT: break;
+    case TP_N_LAMBDA:
+        tp_buf_c(b, n->nkids > 1 ? "lambda " : "lambda");
+        print_list(b, n->kids, n->nkids - 1);
+        tp_buf_c(b, ": ");
+        tp_print_node(b, n->kids[n->nkids - 1]);
+        break;
+    case TP_N_APPLY:
+        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        tp_buf_c(b, "(");
+        print_list(b, n->kids + 1, n->nkids - 1);
+        tp_buf_c(b, ")");
+        break;
+    case TP_N_COMPREHENSION:
+        tp_buf_c(b, "[");
+        print_at(b, n->kids[0], TP_POWER_TERNARY);
+        tp_buf_c(b, " for ");
+        print_tuple(b, n->kids[1]);
+        tp_buf_c(b, " in ");
+        print_at(b, n->kids[2], TP_POWER_TERNARY + 1);
+        for (uint32_t i = 3; i < n->nkids; i++) {
+            tp_buf_c(b, " if ");
+            print_at(b, n->kids[i], TP_POWER_TERNARY + 1);
+        }
+        tp_buf_c(b, "]");
+        break;
     }
-}
-
-/* Without the parentheses of a tuple. */
-static void print_tuple(tp_buf *b, const tp_node *n)
-{
-    if (n->kind == TP_N_SEQUENCE && n->nkids > 1)
-        print_list(b, n->kids, n->nkids);
-    else
-        tp_print_node(b, n);
 }
 
 void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
@@ -177,10 +205,13 @@ void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
         tp_buf_c(b, ":");
         return;
     case TP_S_RETURN:
-        tp_buf_c(b, "return ");
-        print_tuple(b, s->value);
+        tp_buf_c(b, s->value ? "return " : "return");
+        if (s->value)
+            print_tuple(b, s->value);
         return;
     case TP_S_PASS: tp_buf_c(b, "pass"); return;
+    case TP_S_BREAK: tp_buf_c(b, "break"); return;
+    case TP_S_CONTINUE: tp_buf_c(b, "continue"); return;
     case TP_S_WITH:
         for (uint32_t i = 0; i < s->target->nkids; i++) {
             tp_buf_c(b, i ? ", " : "with ");

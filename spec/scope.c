@@ -154,6 +154,8 @@ static tp_expr_op binary_op(tp_operator o)
     case TP_O_FLOORDIV: return TP_E_FLOORDIV;
     case TP_O_MOD: return TP_E_MOD;
     case TP_O_TRUEDIV: /* are none of integers */
+    case TP_O_IS:
+    case TP_O_ISNOT:
     case TP_O_MATMUL:
     case TP_O_POW:
     case TP_O_NEG:
@@ -319,7 +321,10 @@ static tp_expr any_expr(tp_reader *r, const tp_node *n, unsigned kinds)
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
     case TP_N_SLICE:
-    case TP_N_ABSENT: break;
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: break;
     }
     tp_raise(r->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(r->c, n), NULL, "this is not an integer expression");
 }

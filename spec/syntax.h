@@ -14,6 +14,8 @@
     X(IMPLIES, "implies", 11, 10)                                                                                      \
     X(OR, "or", 30, 31)                                                                                                \
     X(AND, "and", 40, 41)                                                                                              \
+    X(IS, "is", 60, 61)                                                                                                \
+    X(ISNOT, "is not", 60, 61)                                                                                         \
     X(EQ, "==", 60, 61)                                                                                                \
     X(NE, "!=", 60, 61)                                                                                                \
     X(LT, "<", 60, 61)                                                                                                 \
@@ -56,27 +58,32 @@ bool tp_operator_compares(tp_operator o);
 typedef enum tp_node_kind {
     TP_N_INT,
     TP_N_FLOAT,
-    TP_N_STRING,    /* text without quotes in `text` */
-    TP_N_NAME,      /* `text` */
-    TP_N_UNARY,     /* op, kids[0] */
-    TP_N_BINARY,    /* op, kids[0..1] */
-    TP_N_TERNARY,   /* kids: condition, then, else */
-    TP_N_CALL,      /* `text` is the function, kids are arguments */
-    TP_N_METHOD,    /* kids[0].text(kids[1..]) */
-    TP_N_ATTRIBUTE, /* kids[0].text */
-    TP_N_INDEX,     /* kids[0] [ kids[1..] ] */
-    TP_N_SEQUENCE,  /* tuple or list */
-    TP_N_KEYWORD,   /* text = kids[0], in calls */
-    TP_N_ELLIPSIS,  /* ... */
-    TP_N_COLON,     /* : */
-    TP_N_SLICE,     /* kids[0] : kids[1] : kids[2] */
-    TP_N_ABSENT,    /* a part of a slice that is not written */
+    TP_N_STRING,        /* text without quotes in `text` */
+    TP_N_NAME,          /* `text` */
+    TP_N_UNARY,         /* op, kids[0] */
+    TP_N_BINARY,        /* op, kids[0..1] */
+    TP_N_TERNARY,       /* kids: condition, then, else */
+    TP_N_CALL,          /* `text` is the function, kids are arguments */
+    TP_N_METHOD,        /* kids[0].text(kids[1..]) */
+    TP_N_ATTRIBUTE,     /* kids[0].text */
+    TP_N_INDEX,         /* kids[0] [ kids[1..] ] */
+    TP_N_SEQUENCE,      /* tuple or list */
+    TP_N_KEYWORD,       /* text = kids[0], in calls */
+    TP_N_ELLIPSIS,      /* ... */
+    TP_N_COLON,         /* : */
+    TP_N_SLICE,         /* kids[0] : kids[1] : kids[2] */
+    TP_N_ABSENT,        /* a part of a slice that is not written */
+    TP_N_LAMBDA,        /* parameters, as those of DEF, then the body */
+    TP_N_APPLY,         /* kids[0] ( kids[1..] ), of a function that is no name */
+    TP_N_COMPREHENSION, /* kids: element, target, what it runs over, conditions */
 } tp_node_kind;
 
 typedef struct tp_node tp_node;
 struct tp_node { /* 48 bytes: a long body has a million of them, and most of its reading is touching fresh memory */
     tp_node_kind kind : 8;
     tp_operator op : 8;
+    bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes */
+    bool prefixed : 1;     /* CALL, NAME: it stands behind the name of its module */
     uint32_t nkids;        /* 0 for numbers */
     const tp_json *source; /* the JSON string it stands in */
     uint32_t from, to;     /* bytes of the decoded string */
@@ -95,10 +102,12 @@ typedef enum tp_stmt_kind {
     TP_S_IF,
     TP_S_FOR,
     TP_S_WHILE,
-    TP_S_DEF,    /* value: a call of names, which are the parameters */
-    TP_S_RETURN, /* at the end of a DEF; value: a SEQUENCE for several */
-    TP_S_UNPACK, /* target, a SEQUENCE of names = value */
+    TP_S_DEF,    /* value: a call of names, and keywords for those with a default, which are the parameters */
+    TP_S_RETURN, /* value: a SEQUENCE for several, NULL for none */
+    TP_S_UNPACK, /* target, a SEQUENCE of names, or of such = value */
     TP_S_PASS,
+    TP_S_BREAK,
+    TP_S_CONTINUE,
     TP_S_WITH, /* target: a SEQUENCE of names; value: a SEQUENCE of calls scratch(shape, dtype), one for each */
 } tp_stmt_kind;
 
@@ -109,6 +118,8 @@ struct tp_syntax {
     tp_stmt_kind kind;
     const tp_json *line; /* JSON string of its first line */
     uint32_t number;     /* from 1: line within the program; 0: a word of the spec stands for it (lower_written.c) */
+    uint32_t last;       /* the last of its own lines, without those of its body */
+    bool python;         /* it is written in a form that the printer does not have */
     tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable, a SEQUENCE for several */
     tp_node *note;       /* ASSIGN: type note or NULL */
     bool augmented;

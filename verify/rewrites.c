@@ -311,7 +311,10 @@ static void rewrite_expression(writer *w, const tp_node *n)
     case TP_N_ATTRIBUTE:
     case TP_N_ELLIPSIS:
     case TP_N_COLON:
-    case TP_N_ABSENT: return;
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA:
+    case TP_N_APPLY:
+    case TP_N_COMPREHENSION: return;
     }
     for (uint32_t i = 0; i < n->nkids; i++)
         rewrite_expression(w, n->kids[i]);

@@ -9,12 +9,14 @@ Dtypes of floats are float64, as references compute with real numbers; JAX has t
 
 import argparse
 import ast
+import functools
 import inspect
 import json
 import math
 import pathlib
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
@@ -23,7 +25,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "references"
 
 
 def total(x, **how):
-    return sum(x) if inspect.isgenerator(x) else np.sum(x, **how)
+    return sum(x) if inspect.isgenerator(x) or isinstance(x, list) else np.sum(x, **how)
 
 
 def softmax(x, axis=-1):
@@ -45,7 +47,7 @@ def names(spec, sizes):
     space = {n: getattr(np, n) for n in (
         "zeros ones zeros_like ones_like full_like where exp log sqrt abs maximum minimum einsum arange repeat argmax "
         "dot tril triu inf floor concatenate stack tanh sin cos full mean prod matmul cumsum argmin flip swapaxes").split()}
-    space |= {"np": np, "math": math, "scipy": scipy, "softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "sum": total, "range": range,
+    space |= {"np": np, "jax": jax, "jnp": jnp, "lax": jax.lax, "functools": functools, "math": math, "scipy": scipy, "softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "sum": total, "range": range,
               "logistic": lambda x: 1 / (1 + np.exp(-x)), "float32": np.float64, "bfloat16": np.float64, "int32": np.int64}
     for name, size in spec.get("sizes", {}).items():
         if name in sizes:
@@ -60,8 +62,10 @@ def names(spec, sizes):
 def values_of(spec):
     test = spec["x-test"]
     space = names(spec, test.get("sizes", {}))
+    # JAX's arrays where its functions call those of the text
+    array = jnp.asarray if "jax." in "".join(spec["reference"]) else np.asarray
     for given in (test.get("tables", {}), test.get("inputs", {})):
-        space |= {n: np.asarray(v, dtype=np.float64 if kind(spec, n) else np.int64) for n, v in given.items()}
+        space |= {n: array(v, dtype=np.float64 if kind(spec, n) else np.int64) for n, v in given.items()}
     shapes = {o["name"]: [eval(str(d), {}, space) for d in o["shape"]] for o in spec["outputs"]}  # noqa: S307
     space |= {n: np.zeros(s) for n, s in shapes.items()}
     with np.errstate(invalid="ignore"):

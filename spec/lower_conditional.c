@@ -1,0 +1,69 @@
+/* a if c else b */
+#include "spec/lower.h"
+
+tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    bool integer = l->reference && x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
+    return integer ? lower_binary(l, TP_P_NE, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n) : v;
+}
+
+static bool is_of_sizes(const tp_lower *l, tp_expr e)
+{
+    for (uint32_t i = 0; i < l->k->naxes; i++)
+        if (e.id && tp_expr_mentions(l->k->exprs, e, l->k->axes[i].sym))
+            return false;
+    return e.id != 0;
+}
+
+tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c)
+{
+    tp_exprs *p = l->k->exprs;
+    tp_vid v[2];
+    c = lower_truth(l, c, n->kids[0]);
+    const tp_value *x = lower_value(l, c);
+    if (x->dtype != TP_BOOL || x->rank != 0)
+        lower_fail(l, n->kids[0], x->rank ? "use where on arrays" : "compare it: flag != 0",
+                   "a condition is a scalar bool, not %.*s", TP_FMT(lower_type_text(l, c)));
+    tp_region *outer = l->region, arm[2] = {0};
+    uint32_t first = l->p->values.len;
+    for (int i = 0; i < 2; i++) {
+        l->region = &arm[i];
+        v[i] = lower_expr(l, n->kids[i + 1]);
+    }
+    tp_dtype d[2] = {lower_value(l, v[0])->dtype, lower_value(l, v[1])->dtype};
+    x = lower_value(l, c);
+    if (d[0] == TP_WEAK_INT && d[1] == TP_WEAK_INT && is_of_sizes(l, x->meaning)) {
+        tp_expr chosen = tp_ite(p, x->meaning, lower_value(l, v[0])->meaning, lower_value(l, v[1])->meaning);
+        for (uint32_t i = first; i < l->p->values.len; i++) /* of an arm alone, which need not be taken */
+            if (l->p->values.at[i].dtype == TP_WEAK_INT)
+                l->p->values.at[i].meaning = tp_const(p, 0);
+        l->region = outer;
+        return lower_weak_int(l, chosen);
+    }
+    if (tp_is_weak(d[0]) && tp_is_weak(d[1]) && !l->reference)
+        lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "the choice of two literals has no dtype");
+    tp_dtype wide = tp_is_float(d[0]) || tp_is_float(d[1]) || d[0] == TP_WEAK_FLOAT || d[1] == TP_WEAK_FLOAT ? TP_F64
+                    : d[0] == TP_BOOL && d[1] == TP_BOOL                                                     ? TP_BOOL
+                                                                                                             : TP_I32;
+    tp_dtype to = l->reference ? wide : tp_is_weak(d[0]) ? d[1] : d[0];
+    uint32_t most = lower_value(l, v[0])->rank >= lower_value(l, v[1])->rank ? 0 : 1;
+    tp_vid var = -1;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = i ? !most : most;
+        l->region = &arm[at];
+        v[at] = lower_coerce(l, lower_promote(l, v[at], to, n->kids[at + 1]), to, n->kids[at + 1]);
+        const tp_value *y = lower_value(l, v[at]);
+        if (!i)
+            var = lower_new_variable(l, to, y->rank, y->dims);
+        else
+            v[at] = lower_broadcast(l, v[at], lower_value(l, var)->rank, lower_value(l, var)->dims, n->kids[at + 1]);
+        lower_assign_slot(l, var, v[at]);
+    }
+    l->region = outer;
+    tp_statement *statement = lower_statement(l, TP_IF);
+    statement->value = c;
+    statement->body = arm[0];
+    statement->orelse = arm[1];
+    return lower_copy_of_slot(l, var, n);
+}
