@@ -158,6 +158,10 @@ bool tp_check_read_settings(tp_cli *c, bool execute, tp_check_run *run)
     for (uint32_t i = 0; i < c->paths.len && (c->fix.len || c->diff.len); i++)
         if (tp_str_is(c->paths.at[i], "-"))
             return tp_usage_error("--fix and --diff take files, not standard input"), false;
+    report->sweep_page = tp_option(&c->sweep_page, "");
+    for (size_t i = 0; i < report->sweep_page.n; i++)
+        if (strchr(":?#", report->sweep_page.p[i]))
+            return tp_usage_error("--sweep-page is the path of a file, without `%c`", report->sweep_page.p[i]), false;
     run->fix = c->fix.len ? TP_FIX_WRITE : c->diff.len ? TP_FIX_SHOW : TP_FIX_NONE;
     s->unsafe_fixes = c->unsafe_fixes.len > 0;
     s->max_memory = (size_t)memory << 20;

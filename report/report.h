@@ -76,6 +76,7 @@ typedef struct tp_report {
     tp_shard shard;
     uint32_t interrupted; /* not 0: so many specs were given, and the report is of those that were done */
     bool color, quiet, verbose;
+    tp_str sweep_page; /* that the page links to: a path from there; empty: none */
     tp_unknown_policy unknown;
     tp_fail_level fail_on;
 } tp_report;

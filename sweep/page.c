@@ -219,6 +219,11 @@ static void write_groups(const tp_page *p, const tp_sweep *s)
             tp_html_put(p, g->said.smallest);
             tp_html_raw(p, "</p>");
         }
+        if (rule) {
+            tp_html_raw(p, "<p class=\"dim\">");
+            tp_html_prose(p, tp_printf(p->a, "%s asks: %s. %s", rule->code, rule->title, rule->why));
+            tp_html_raw(p, "</p>");
+        }
         tp_html_raw(p, "</article>\n");
     }
 }

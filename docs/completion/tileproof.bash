@@ -25,7 +25,7 @@ _tileproof() {
         judge) words=" --help" ;;
         kernels) words=" --help" ;;
         keygen) words=" --help" ;;
-        lint) words=" --format --output --target --select --ignore --baseline --changed-since --shard --watch --fix --diff --unsafe-fixes --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --cache-key --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
+        lint) words=" --format --output --target --select --ignore --baseline --changed-since --shard --watch --fix --diff --unsafe-fixes --sweep-page --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --cache-key --jobs --timeout --memory-limit --max-memory --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
         lsp) words=" --target --select --ignore --rlimit --timeout --memory-limit --config --show-settings --help" ;;
         man) words=" --help" ;;
         merge) words=" --help" ;;
@@ -39,7 +39,7 @@ _tileproof() {
         sweep) words=" --measure --over --format --output --target --certificates --jobs --timeout --memory-limit --size --no-progress --config --show-settings --help" ;;
         targets) words=" --help" ;;
         trace) words=" --help" ;;
-        verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --watch --fix --diff --unsafe-fixes --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
+        verify) words=" --format --output --target --select --ignore --baseline --changed-since --shard --watch --fix --diff --unsafe-fixes --sweep-page --receipt --sign --unknown --fail-on --exit-zero --rlimit --solvers --emit-smt2 --certificates --playback --cache --jobs --cases --box --require --seed --allow-path --timeout --memory-limit --max-memory --max-steps --plot --statistics --dump --timings --no-progress --config --show-settings --color --quiet --verbose --help" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -145,6 +145,7 @@ _tileproof() {
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
+        '*--sweep-page[html\: link this page, which sweep wrote; a path from where the report will lie]:PATH:_files' \
         '*--unknown[how an undecided rule counts\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \
         '*--fail-on[what fails the run\: error (violated; the default of lint), unknown (undecided, too; the default of verify), warning (and entries of "allow" that suppress nothing), never]:LEVEL:_files' \
         '*--exit-zero[findings do not fail the run; errors of usage, reading and writing still do]' \
@@ -301,6 +302,7 @@ _tileproof() {
         '*--fix[rewrite the specs with fixes; each was tried with a new check of all rules]' \
         '*--diff[print what --fix would change as a patch; change nothing]' \
         '*--unsafe-fixes[with --fix or --diff\: also fixes that narrow the sizes of a spec]' \
+        '*--sweep-page[html\: link this page, which sweep wrote; a path from where the report will lie]:PATH:_files' \
         '*--receipt[verify\: write the result as a receipt; run\: accept this receipt instead of verifying first]:FILE:_files' \
         '*--sign[sign the receipt with this private key (tileproof keygen)]:KEY:_files' \
         '*--unknown[how an undecided rule counts\: fail, warn, ignore (lint warns, verify fails)]:POLICY:_files' \

@@ -1,6 +1,7 @@
 /* One self-contained page: no scripts, no network, light and dark. */
 #include <stdlib.h>
 
+#include "cost/text.h"
 #include "report/page/page.h"
 #include "report/writing.h"
 
@@ -45,6 +46,7 @@ typedef struct state {
     TP_VEC(entry) entries;
     tp_writing *record; /* the JSON record once more, for programs */
     bool quoted, escaped;
+    bool *used; /* rules that some spec speaks of */
 } state;
 enum { SECTIONS, ROWS };
 
@@ -70,11 +72,26 @@ static void write_open_rules(const tp_page *p, const tp_spec_report *s)
     }
 }
 
-static void write_row(const tp_page *p, const tp_spec_report *s)
+/* In the model at usual sizes; nothing where there are no numbers. */
+static void write_costs(const tp_page *p, const tp_usual_cost *c)
+{
+    bool timed = c && c->model.known && c->model.pipelined;
+    fprintf(p->out, "<td class=\"n long cost%s\">", c ? " has" : "");
+    if (timed)
+        tp_html_put(p, tp_seconds_text(p->a, c->model.pipeline));
+    tp_html_raw(p, "</td><td class=\"n long cost\">");
+    const tp_cost_numbers *n = c ? &c->numbers : NULL;
+    double once = n && n->ideal_in.known && n->ideal_out.known ? (double)n->ideal_in.n + (double)n->ideal_out.n : 0;
+    if (once > 0 && n->bytes_in.known && n->bytes_out.known)
+        fprintf(p->out, "%.3g", ((double)n->bytes_in.n + (double)n->bytes_out.n) / once);
+    tp_html_raw(p, "</td>");
+}
+
+static void write_row(const tp_page *p, const tp_spec_report *s, const tp_usual_cost *cost)
 {
     tp_counts c = tp_count(s);
     fprintf(p->out, "<tr class=\"%s\"><th scope=\"row\"><a href=\"#spec%u\">", class_of(s), p->spec);
-    name_of(p, s);
+    tp_html_breakable(p, s->name.n ? s->name : s->source->path);
     fprintf(p->out, "</a></th><td>%s</td><td>", badge_of(s));
     write_open_rules(p, s);
     fprintf(p->out, "</td><td class=\"n long\">%u</td><td class=\"n long\">", c.proven);
@@ -82,7 +99,9 @@ static void write_row(const tp_page *p, const tp_spec_report *s)
         fprintf(p->out, "%.0f&nbsp;%%", 100.0 * (double)s->vmem.bytes / (double)s->vmem.limit);
     else
         tp_html_raw(p, s->vmem.limit ? "no bound" : "");
-    tp_html_raw(p, "</td><td class=\"long\">");
+    tp_html_raw(p, "</td>");
+    write_costs(p, cost);
+    fprintf(p->out, "<td class=\"long ran%s\">", s->equiv ? " has" : "");
     if (s->equiv)
         fprintf(p->out, "%u of %u cases equal%s%s", c.tested, s->equiv->cases.len,
                 s->equality.proven ? ", proven for all sizes" : "",
@@ -99,10 +118,13 @@ static void write_index(const tp_page *p, tp_writing *w)
                    "<input type=\"radio\" name=\"show\" id=\"show-open\"><label for=\"show-open\">unknown</label>"
                    "<input type=\"radio\" name=\"show\" id=\"show-ok\"><label for=\"show-ok\">ok</label></fieldset>\n");
     tp_html_raw(p,
-                "<table class=\"wide\"><caption>All specs, worst first</caption><thead><tr><th "
+                "<table class=\"wide\"><caption>All specs, worst first<span class=\"long cost\">; time: in the model "
+                "at usual sizes, "
+                "at least; traffic: bytes through those of each array, once</span></caption><thead><tr><th "
                 "scope=\"col\">kernel</th><th scope=\"col\">verdict</th><th scope=\"col\">rules</th><th scope=\"col\" "
                 "class=\"long\">proven</th><th scope=\"col\" class=\"long\">VMEM</th><th scope=\"col\" "
-                "class=\"long\">executed</th></tr></thead><tbody>\n");
+                "class=\"long cost\">time</th><th scope=\"col\" class=\"long cost\">traffic</th><th scope=\"col\" "
+                "class=\"long ran\">executed</th></tr></thead><tbody>\n");
     for (uint32_t i = 0; i < x->entries.len; i++)
         tp_copy_piece(w, ROWS, x->entries.at[i].row, x->entries.at[i].row_end, p->out);
     tp_html_raw(p, "</tbody></table>\n");
@@ -110,7 +132,7 @@ static void write_index(const tp_page *p, tp_writing *w)
 
 /* ---- the page ---- */
 
-static void write_section(const tp_page *p, const tp_spec_report *s)
+static void write_section(const tp_page *p, const tp_spec_report *s, const tp_usual_cost *cost)
 {
     fprintf(p->out, "<section class=\"%s\"><h2 id=\"spec%u\">", class_of(s), p->spec);
     name_of(p, s);
@@ -132,7 +154,8 @@ static void write_section(const tp_page *p, const tp_spec_report *s)
         tp_html_equivalence(p, s);
         tp_html_maps(p, s);
         tp_html_pipeline(p, s);
-        tp_html_cost(p, s);
+        if (cost)
+            tp_html_cost(p, s, cost);
         tp_html_vmem(p, s);
         tp_html_source(p, s);
         tp_html_raw(p, "<h3>Proofs</h3>\n");
@@ -154,6 +177,16 @@ static void write_section(const tp_page *p, const tp_spec_report *s)
     tp_html_raw(p, "</section>\n");
 }
 
+static void note_rules(state *x, tp_arena *a, const tp_spec_report *s)
+{
+    size_t n;
+    const tp_rule *const *rules = tp_rules(&n);
+    x->used = x->used ? x->used : TP_NEWN(a, bool, n);
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        for (size_t r = 0; r < n; r++)
+            x->used[r] |= strcmp(s->findings.at[i].rule, rules[r]->code) == 0;
+}
+
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     state *x = w->state = w->state ? w->state : TP_NEW(w->arena, state);
@@ -162,8 +195,11 @@ static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
     tp_writing_spec(x->record, s, a);
     entry e = {
         .grade = grade_of(s), .spec = w->specs, .row = tp_part_length(w, ROWS), .section = tp_part_length(w, SECTIONS)};
-    write_row(&(tp_page){w->r, a, tp_part_out(w, ROWS), w->specs}, s);
-    write_section(&(tp_page){w->r, a, tp_part_out(w, SECTIONS), w->specs}, s);
+    tp_usual_cost cost;
+    bool known = s->spec && tp_usual_cost_of(a, s, &cost);
+    write_row(&(tp_page){w->r, a, tp_part_out(w, ROWS), w->specs}, s, known ? &cost : NULL);
+    write_section(&(tp_page){w->r, a, tp_part_out(w, SECTIONS), w->specs}, s, known ? &cost : NULL);
+    note_rules(x, w->arena, s);
     e.row_end = tp_part_length(w, ROWS);
     e.section_end = tp_part_length(w, SECTIONS);
     tp_push(w->arena, x->entries, e);
@@ -202,6 +238,16 @@ static void write_record(const tp_page *p, state *x, const tp_report *r)
         tp_leave(p->a, TP_E_MEMORY);
 }
 
+/* A page that `sweep` wrote; the option keeps it a path. */
+static void write_sweep(const tp_page *p)
+{
+    if (!p->r->sweep_page.n)
+        return;
+    tp_html_raw(p, "<p><a href=\"");
+    tp_html_put(p, p->r->sweep_page);
+    tp_html_raw(p, "\">Other block shapes</a>, by tileproof sweep</p>");
+}
+
 static void write_end(tp_writing *w, const tp_report *r, FILE *out)
 {
     tp_page p = {.r = r, .a = tp_arena_child(w->arena), .out = out};
@@ -227,8 +273,10 @@ static void write_end(tp_writing *w, const tp_report *r, FILE *out)
         tp_html_raw(&p, tp_page_style[i]);
     fprintf(out,
             "</style></head><body><a class=\"skip\" href=\"#main\">To the findings</a><header><h1>tileproof</h1><p>%u "
-            "spec%s: %u violated, %u unknown, %u proven</p></header><main id=\"main\">\n",
+            "spec%s: %u violated, %u unknown, %u proven</p>",
             r->specs.len, r->specs.len == 1 ? "" : "s", t.violated, t.unknown, t.proven);
+    write_sweep(&p);
+    tp_html_raw(&p, "</header><main id=\"main\">\n");
     tp_html_raw(&p, tp_page_patterns);
     if (x->entries.len)
         qsort(x->entries.at, x->entries.len, sizeof *x->entries.at, worst_first);
@@ -238,6 +286,8 @@ static void write_end(tp_writing *w, const tp_report *r, FILE *out)
         tp_copy_piece(w, SECTIONS, x->entries.at[i].section, x->entries.at[i].section_end, out);
     if (!x->record)
         tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    if (x->used)
+        tp_html_about(&p, x->used);
     write_record(&p, x, r);
     tp_html_raw(
         &p,

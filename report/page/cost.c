@@ -3,13 +3,12 @@
 
 #include "cost/text.h"
 #include "report/page/page.h"
-#include "report/usual.h"
 
 /* ---- traffic ---- */
 
-static void write_bytes(const tp_page *p, tp_cost_count n)
+static void write_bytes(const tp_page *p, tp_cost_count n, const char *look)
 {
-    tp_html_raw(p, "<td class=\"n\">");
+    fprintf(p->out, "<td class=\"%s\">", look);
     tp_html_put(p, n.known ? tp_bytes_text(p->a, n.n) : TP_S("unknown"));
     tp_html_raw(p, "</td>");
 }
@@ -19,9 +18,9 @@ static void write_row(const tp_page *p, tp_str name, tp_cost_count in, tp_cost_c
     tp_html_raw(p, "<tr><th scope=\"row\">");
     tp_html_put(p, name);
     tp_html_raw(p, "</th>");
-    write_bytes(p, in);
-    write_bytes(p, out);
-    write_bytes(p, once);
+    write_bytes(p, in, "n");
+    write_bytes(p, out, "n");
+    write_bytes(p, once, "n long");
     if (in.known && out.known && once.known && once.n > 0)
         fprintf(p->out, "<td class=\"n\">%.3g</td></tr>\n", ((double)in.n + (double)out.n) / (double)once.n);
     else
@@ -30,10 +29,10 @@ static void write_row(const tp_page *p, tp_str name, tp_cost_count in, tp_cost_c
 
 static void write_traffic(const tp_page *p, const tp_cost_numbers *n)
 {
-    tp_html_raw(p,
-                "<table><caption>Bytes between HBM and VMEM, exact; ratio: through those of the array, once"
-                "</caption><thead><tr><th scope=\"col\">operand</th><th scope=\"col\">in</th><th "
-                "scope=\"col\">out</th><th scope=\"col\">once</th><th scope=\"col\">ratio</th></tr></thead><tbody>\n");
+    tp_html_raw(p, "<table><caption>Bytes between HBM and VMEM, exact; ratio: through those of the array, once"
+                   "</caption><thead><tr><th scope=\"col\">operand</th><th scope=\"col\">in</th><th "
+                   "scope=\"col\">out</th><th scope=\"col\" class=\"long\">once</th><th "
+                   "scope=\"col\">ratio</th></tr></thead><tbody>\n");
     for (uint32_t i = 0; i < n->noperands; i++) {
         const tp_operand_cost *o = &n->operands[i];
         write_row(p, o->operand->name, o->bytes_in, o->bytes_out, o->array);
@@ -130,6 +129,15 @@ static void write_roofline(const tp_page *p, const tp_cost_numbers *n, const tp_
 
 /* ---- all of it ---- */
 
+static void write_flops(const tp_page *p, double n)
+{
+    static const char *const UNITS[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t u = 0;
+    for (; n >= 1000 && u + 1 < sizeof UNITS / sizeof *UNITS; u++)
+        n /= 1000;
+    fprintf(p->out, ". %.4g&nbsp;%sFLOPs", n, UNITS[u]);
+}
+
 static void write_model(const tp_page *p, const tp_cost_numbers *n, const tp_cost_model *m)
 {
     tp_html_raw(p, "<p>Model, one core of ");
@@ -145,21 +153,19 @@ static void write_model(const tp_page *p, const tp_cost_numbers *n, const tp_cos
     fprintf(p->out, "</strong>; %s binds", m->bound == TP_BOUND_COMPUTE ? "the matrix unit" : "HBM");
     if (m->pipeline > 0 && m->bubbles > 0.005 * m->pipeline)
         fprintf(p->out, ", and waits in %.0f&nbsp;%% of it", 100 * m->bubbles / m->pipeline);
-    fprintf(p->out, ". %.4g FLOPs, %.4g for each byte.", (double)n->flops.n, m->intensity);
+    write_flops(p, (double)n->flops.n);
+    fprintf(p->out, ", %.4g for each byte.", m->intensity);
     tp_html_raw(p, m->f32_peak ? " The peak is that of bfloat16, which bounds float32.</p>\n" : "</p>\n");
 }
 
-void tp_html_cost(const tp_page *p, const tp_spec_report *s)
+void tp_html_cost(const tp_page *p, const tp_spec_report *s, const tp_usual_cost *c)
 {
     const tp_kernel *k = s->spec->kernels[0];
     tp_str dtypes = tp_dtypes_text(k);
-    tp_usual_cost c;
-    if (!tp_usual_cost_of(p->a, s, &c))
-        return;
-    const tp_cost_numbers *n = &c.numbers;
-    const tp_cost_model *m = &c.model;
+    const tp_cost_numbers *n = &c->numbers;
+    const tp_cost_model *m = &c->model;
     tp_html_raw(p, "<h3>Cost</h3><p class=\"dim\">At ");
-    tp_html_put(p, c.sizes.n ? c.sizes : TP_S("the only shape"));
+    tp_html_put(p, c->sizes.n ? c->sizes : TP_S("the only shape"));
     tp_html_raw(p, dtypes.n ? ", " : "");
     tp_html_put(p, dtypes);
     tp_html_raw(p, "; <code>tileproof cost</code> counts at others, and on every chip.</p>\n");

@@ -48,9 +48,9 @@ static void write_error(const tp_page *p, double ulp, double worst, int64_t x, i
     if (numbers && isinf(ulp))
         fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\">none</text>", (long long)x + width / 2 - 1,
                 (long long)y + height / 2 + 3);
-    else if (numbers)
-        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\">%.2g</text>", (long long)x + width / 2 - 1,
-                (long long)y + height / 2 + 3, ulp);
+    else if (numbers) /* at most six characters have room */
+        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\">%.*g</text>", (long long)x + width / 2 - 1,
+                (long long)y + height / 2 + 3, ulp >= 1e4 || (ulp > 0 && ulp < 1e-3) ? 1 : 2, ulp);
     tp_html_raw(p, "\n");
 }
 

@@ -122,8 +122,10 @@ static void write_finding(const tp_page *p, const tp_spec_report *s, const tp_fi
                        : f->verdict == TP_ADVICE ? "advice"
                                                  : tp_verdict_name(f->verdict);
     tp_str anchor = tp_html_anchor(p, s, f);
-    fprintf(p->out, "<article id=\"%.*s\" class=\"%s\"><h4><span class=\"badge %s\">%s</span> %s ", TP_FMT(anchor),
-            EDGES[severity], CLASSES[severity], s->valid ? word : "error", f->rule);
+    fprintf(p->out, "<article id=\"%.*s\" class=\"%s\"><h4><span class=\"badge %s\">%s</span> ", TP_FMT(anchor),
+            EDGES[severity], CLASSES[severity], s->valid ? word : "error");
+    tp_html_code(p, f->rule);
+    tp_html_raw(p, " ");
     tp_html_prose(p, f->message);
     tp_html_raw(p, "</h4>\n");
     write_excerpt(p, s->source, f);

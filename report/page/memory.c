@@ -176,18 +176,17 @@ void tp_html_memory(const tp_page *p, const tp_spec_report *s)
     bool some = choose_slots(&d);
     int width = LEFT + WIDTH, height = TOP + HIGH + FOOT;
     fprintf(p->out,
-            "<figure><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><title>VMEM in steps</title>\n",
+            "<figure class=\"under\"><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><title>VMEM in "
+            "steps</title>\n",
             width, height, width, height);
     write_scoped(&d, write_lasting(&d));
     write_limit(&d, limit, most);
     write_steps(&d);
-    tp_html_raw(p, "</svg><figcaption>Buffers in the ");
-    tp_html_raw(p, some ? "first and last steps" : "steps");
-    tp_html_raw(
-        p, ", each as high as it is large: <span class=\"name\"><span class=\"key "
-           "busy\"></span>computed with</span> <span class=\"name\"><span class=\"key moved\"></span>copied</span> "
-           "<span class=\"name\"><span class=\"key idle\"></span>idle</span>. ");
-    fprintf(p->out, "%.1f KiB at most, at ", (double)most / 1024);
+    fprintf(p->out,
+            "</svg><figcaption><span class=\"item\"><span class=\"key busy\"></span>computed with</span><span "
+            "class=\"item\"><span class=\"key moved\"></span>copied</span><span class=\"item\"><span class=\"key "
+            "idle\"></span>idle</span><br>Buffers in the %s, each as high as it is large: %.1f KiB at most, at ",
+            some ? "first and last steps" : "steps", (double)most / 1024);
     tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
     if ((double)limit > top)
         fprintf(p->out, "; dashed: the limit, %.3g times as high", (double)limit / (double)most);

@@ -19,6 +19,17 @@ void tp_html_put(const tp_page *p, tp_str s)
         }
 }
 
+void tp_html_breakable(const tp_page *p, tp_str s)
+{
+    for (tp_str rest = s; rest.n;) {
+        const char *mark = memchr(rest.p, '_', rest.n);
+        tp_str word = {rest.p, mark ? (size_t)(mark - rest.p) + 1 : rest.n};
+        rest = (tp_str){rest.p + word.n, rest.n - word.n};
+        tp_html_put(p, word);
+        tp_html_raw(p, mark ? "<wbr>" : "");
+    }
+}
+
 /* Text with `code` in backticks. */
 void tp_html_prose(const tp_page *p, tp_str s)
 {

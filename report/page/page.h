@@ -4,6 +4,7 @@
 #define TP_PAGE_H
 
 #include "report/report.h"
+#include "report/usual.h"
 
 typedef struct tp_page {
     const tp_report *r;
@@ -15,6 +16,8 @@ typedef struct tp_page {
 void tp_html_raw(const tp_page *p, const char *text);
 /* Text as text. */
 void tp_html_put(const tp_page *p, tp_str s);
+/* A name, which may end a line behind each "_". */
+void tp_html_breakable(const tp_page *p, tp_str s);
 /* Text with `code` in backticks. */
 void tp_html_prose(const tp_page *p, tp_str s);
 /* The class of what carries a verdict, and its word: "ok", "bad", "open", "note". */
@@ -37,7 +40,11 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s);
 /* memory.c: which buffers are busy in which steps. */
 void tp_html_memory(const tp_page *p, const tp_spec_report *s);
 /* cost.c: what it moves and computes at usual sizes, and a roofline. */
-void tp_html_cost(const tp_page *p, const tp_spec_report *s);
+void tp_html_cost(const tp_page *p, const tp_spec_report *s, const tp_usual_cost *c);
+/* rules.c: the code of a rule, with a link to what tp_html_about() says of it; the rules of used[], in the order of
+ * tp_rules(). */
+void tp_html_code(const tp_page *p, const char *code);
+void tp_html_about(const tp_page *p, const bool *used);
 /* equivalence.c: what was compared with the reference; errors.c: how far apart. */
 void tp_html_equivalence(const tp_page *p, const tp_spec_report *s);
 void tp_html_errors(const tp_page *p, const tp_output_diff *d);

@@ -49,6 +49,13 @@ static void write_cell(const tp_page *p, const tp_block_map *m, grid g, uint32_t
         tp_html_raw(p, "><title>never</title></rect>\n");
 }
 
+/* The middle of a cell along one side; of a last one, which the frame cuts, the middle of the larger part. */
+static long middle(grid g, int64_t at, uint32_t last, double padding)
+{
+    double part = at + 1 == last ? padding >= 0.5 ? 1 - padding / 2 : (1 - padding) / 2 : 0.5;
+    return (long)((double)((at + g.rim) * g.side) + part * g.side);
+}
+
 /* Over the hatching, on a ground of its own where that is. */
 static void write_number(const tp_page *p, const tp_block_map *m, grid g, uint32_t slice, int64_t r, int64_t c)
 {
@@ -57,7 +64,7 @@ static void write_number(const tp_page *p, const tp_block_map *m, grid g, uint32
     if (outside && !m->visits[cell])
         return;
     fprintf(p->out, "<text x=\"%ld\" y=\"%ld\" text-anchor=\"middle\" class=\"over\">",
-            (long)(c + g.rim) * g.side + g.side / 2 + 1, (long)(r + g.rim) * g.side + g.side / 2 + 5);
+            middle(g, c, m->columns, m->column_padding) + 1, middle(g, r, m->rows, m->row_padding) + 5);
     if (m->visits[cell])
         fprintf(p->out, "%u</text>\n", m->first[cell]);
     else
@@ -151,11 +158,14 @@ void tp_html_maps(const tp_page *p, const tp_spec_report *s)
         if (!any) {
             tp_html_raw(p, "<h3>Blocks</h3><p class=\"dim\">At ");
             tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
-            tp_html_raw(p, ". The number in a block is that of the first grid step in it.</p><p class=\"legend\"><span "
-                           "class=\"key once\"></span>visited once <span class=\"key more\"></span>more often <span "
-                           "class=\"key\"></span>never <span class=\"key padding\"></span>padding beyond the array, "
-                           "which the frame shows <span class=\"key outside\"></span>window outside</p><div "
-                           "class=\"maps\">\n");
+            tp_html_raw(p,
+                        ". The number in a block is that of the first grid step in it.</p><p class=\"legend\"><span "
+                        "class=\"item\"><span class=\"key once\"></span>visited once</span><span class=\"item\"><span "
+                        "class=\"key more\"></span>more often</span><span class=\"item\"><span "
+                        "class=\"key\"></span>never</span><span class=\"item\"><span class=\"key padding\"></span>"
+                        "padding beyond the array, which the frame shows</span><span class=\"item\"><span "
+                        "class=\"key outside\"></span>window outside</span></p><div "
+                        "class=\"maps\">\n");
         }
         any = true;
         write_map(p, &k->operands[i], &m);
@@ -190,7 +200,6 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
     tp_html_raw(p, "<h3>VMEM</h3>\n");
     if (v->bytes >= 0)
         write_bar(p, v);
-    tp_html_memory(p, s);
     tp_html_raw(p, "<table class=\"wide\"><caption>At the largest sizes");
     if (v->dtypes.n) {
         tp_html_raw(p, ", ");
@@ -199,7 +208,7 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
     tp_html_raw(p, "; hatched: padding to whole tiles; line: the limit. Temporaries of the compiler are not "
                    "modelled</caption><thead><tr><th scope=\"col\">buffer</th><th scope=\"col\">KiB</th><th "
                    "scope=\"col\">copies</th><th scope=\"col\">padding</th><th scope=\"col\" "
-                   "class=\"share\">share</th></tr></thead><tbody>\n");
+                   "class=\"share long\">share</th></tr></thead><tbody>\n");
     for (uint32_t i = 0; i < v->rows.len; i++)
         most = v->rows.at[i].bytes > most ? v->rows.at[i].bytes : most;
     for (uint32_t i = 0; i < v->rows.len; i++) {
@@ -207,22 +216,25 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
         tp_html_raw(p, "<tr><th scope=\"row\">");
         tp_html_put(p, m->name);
         if (m->bytes < 0) {
-            fprintf(p->out, "</th><td>no bound</td><td class=\"n\">%d</td><td></td><td></td></tr>\n", m->buffers);
+            fprintf(p->out, "</th><td>no bound</td><td class=\"n\">%d</td><td></td><td class=\"long\"></td></tr>\n",
+                    m->buffers);
             continue;
         }
         fprintf(p->out, "</th><td class=\"n\">%.1f</td><td class=\"n\">%d x %.1f</td><td class=\"n\">%.0f&nbsp;%%</td>",
                 (double)m->bytes / 1024, m->buffers, (double)m->padded_bytes / 1024, 100 * tp_padding_share(m));
-        fprintf(p->out, "<td class=\"share\"><i style=\"width:%.1f%%\"><u style=\"width:%.0f%%\"></u></i></td></tr>\n",
+        fprintf(p->out,
+                "<td class=\"share long\"><i style=\"width:%.1f%%\"><u style=\"width:%.0f%%\"></u></i></td></tr>\n",
                 100 * (double)m->bytes / (double)most, 100 * tp_padding_share(m));
     }
     tp_html_raw(p, "</tbody></table>\n");
+    tp_html_memory(p, s);
 }
 
 /* ---- the pipeline ---- */
 
 /* Slots of time: in slot t the windows of step t + 1 come in, step t is computed, those of step t - 1 go out; one
  * picture has SLOTS of them, as a telephone is wide. */
-enum { SLOT = 22, LEFT = 84, SLOTS = 10, LANE = 24 };
+enum { SLOT = 20, LEFT = 84, SLOTS = 11, LANE = 24 };
 
 static void write_lane_name(const tp_page *p, uint32_t row, const char *kind, tp_str name)
 {

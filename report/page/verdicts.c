@@ -76,9 +76,9 @@ static void write_row(const tp_page *p, const tp_spec_report *s, const tp_rule *
         any = worst_of(s, rule->code, &all->at[k]);
     if (!any)
         return;
-    fprintf(p->out,
-            "<tr><th scope=\"row\"><abbr class=\"name\" title=\"%s\">%s</abbr> <span class=\"long\">%s</span></th>",
-            rule->title, rule->code, rule->slug);
+    fprintf(p->out, "<tr><th scope=\"row\"><abbr class=\"name\" title=\"%s\">", rule->title);
+    tp_html_code(p, rule->code);
+    fprintf(p->out, "</abbr> <span class=\"long\">%s</span></th>", rule->slug);
     for (uint32_t k = from; k < to; k++) {
         const tp_finding *f = worst_of(s, rule->code, &all->at[k]);
         const char *word;
@@ -146,7 +146,9 @@ void tp_html_rules(const tp_page *p, const tp_spec_report *s)
         }
         if (proven + violated + unknown + allowed == 0)
             continue;
-        fprintf(p->out, "<tr><th scope=\"row\" class=\"name\">%s</th><td>%s</td><td>", rules[r]->code, rules[r]->title);
+        tp_html_raw(p, "<tr><th scope=\"row\" class=\"name\">");
+        tp_html_code(p, rules[r]->code);
+        fprintf(p->out, "</th><td>%s</td><td>", rules[r]->title);
         const char *gap = "";
         if (proven) {
             fprintf(p->out, "%u proven%s%s%s", proven, grade ? " (" : "", grade ? tp_grade_name(grade) : "",

@@ -59,7 +59,7 @@ GITLAB = {
 class Page(html.parser.HTMLParser):
     """Every element is closed, headings do not skip a level, pictures and tables have names, links lead somewhere."""
 
-    VOID = {"meta", "br", "input"}
+    VOID = {"meta", "br", "input", "wbr"}
 
     def __init__(self):
         super().__init__()
@@ -179,7 +179,7 @@ def accessible(path):
 
 # commands that write pages, on few specs each: kernels that are good, broken, unknown and unequal
 PAGES = {
-    "lint": ["lint", "examples/broken/index_plus_one.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
+    "lint": ["lint", "--sweep-page", "sweep.html", "examples/broken/index_plus_one.tile.json", "tests/rules/dma-semaphore/ok_scope_within_a_loop.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
     "verify": ["verify", "--cases", "2", "examples/elementwise/add_vectors.tile.json", "examples/broken/padded_lanes_in_softmax.tile.json",
                "examples/broken/worklist_in_parallel.tile.json", "examples/reduction/cross_entropy.tile.json"],
     "sweep": ["sweep", "examples/matmul/matmul.tile.json", "--over", "bm=8:512:8,bk=128:512:128"],

@@ -219,7 +219,7 @@ static void costs_of_the_page(void **state)
     assert_true(contains(page.out, "At M = 4096, N = 4096, K = 4096, bk = 256, T=float32"));
     assert_true(contains(cost.out, "2,147,483,648") && contains(cost.out, "5.32 ms")); /* x; tpu-v5e */
     assert_true(contains(page.out, "<th scope=\"row\">x</th><td class=\"n\">2.00 GiB</td><td class=\"n\">0 B</td>"
-                                   "<td class=\"n\">64.00 MiB</td><td class=\"n\">32</td>"));
+                                   "<td class=\"n long\">64.00 MiB</td><td class=\"n\">32</td>"));
     assert_true(contains(page.out, "at least <strong>5.320 ms</strong>; HBM binds"));
     assert_true(contains(page.out, "<title>Roofline of tpu-v5e</title>") &&
                 contains(page.out, "the kernel: 31.57 FLOPs per byte"));

@@ -308,6 +308,12 @@ static void pages_and_search_spaces(void **state)
     assert_int_equal(tp_read_file(p->a, page, 1 << 20, &html, &why), TP_OK);
     assert_true(contains(html, "default-src 'none'") && !contains(html, "<script") && !contains(html, "http://"));
     assert_true(contains(html, "<td class=\"bad\">TP201</td>") && contains(html, " best\">"));
+    o = RUN(p->a, "lint", "examples/matmul/matmul.tile.json", "--format", "html", "--sweep-page", "of/page.html");
+    assert_true(contains(o.out, "<a href=\"of/page.html\">") && contains(o.out, "<a href=\"#rule-TP201\">TP201</a>") &&
+                contains(o.out, "<h3 id=\"rule-TP201\">"));
+    o = RUN(p->a, "lint", "examples/matmul/matmul.tile.json", "--format", "html", "--sweep-page",
+            "javascript:alert(1)");
+    assert_true(o.exit == 2 && contains(o.err, "--sweep-page is the path of a file, without `:`"));
     assert_int_equal(tp_read_file(p->a, list, 1 << 20, &python, &why), TP_OK);
     assert_true(contains(python, "SHAPES = [\n    {\"bm\": ") && contains(python, "\"T\": \"float32\"},\n"));
 }
