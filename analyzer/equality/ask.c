@@ -17,6 +17,21 @@ tp_expr summary_index(summary *s, const char *name, tp_expr extent)
     return e;
 }
 
+blank blank_new(summary *s, uint32_t more)
+{
+    uint32_t n = tp_sym_count(s->p) + more;
+    blank b = s->blanks.len ? s->blanks.at[--s->blanks.len] : (blank){NULL, 0};
+    if (b.room < n)
+        return (blank){TP_NEWN(s->arena, tp_expr, 2 * n), 2 * n};
+    memset(b.with, 0, n * sizeof *b.with);
+    return b;
+}
+
+void blank_done(summary *s, blank b)
+{
+    tp_push(s->arena, s->blanks, b);
+}
+
 premises premises_with(summary *s, const premises *p, tp_expr also)
 {
     premises r = *p;

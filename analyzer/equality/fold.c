@@ -78,17 +78,18 @@ static bool merge_pair(summary *s, atom *f, uint32_t k, uint32_t t)
             return false;
     tp_expr count = tp_op2(s->p, TP_E_MUL, f->extent[k], block), both = summary_index(s, "u", count),
             quotient = summary_index(s, "q", f->extent[k]);
-    uint32_t n = tp_sym_count(s->p), q = (uint32_t)tp_expr_get(s->p, quotient)->value;
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
-    with[f->counter[k]] = quotient;
-    with[f->counter[t]] = tp_op2(s->p, TP_E_SUB, both, tp_op2(s->p, TP_E_MUL, block, quotient));
-    uint32_t body = sum_subst(s, f->arg[0], with, n);
+    uint32_t q = (uint32_t)tp_expr_get(s->p, quotient)->value;
+    blank b = blank_new(s, 0);
+    b.with[f->counter[k]] = quotient;
+    b.with[f->counter[t]] = tp_op2(s->p, TP_E_SUB, both, tp_op2(s->p, TP_E_MUL, block, quotient));
+    uint32_t body = sum_subst(s, f->arg[0], b.with, b.room);
     product guards = product_of(1, 1);
-    if (sum_mentions(s, body, q))
+    bool is_free = !sum_mentions(s, body, q);
+    for (uint32_t i = 0; i < f->nguards && is_free; i++)
+        is_free = product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], b.with, b.room));
+    blank_done(s, b);
+    if (!is_free)
         return false;
-    for (uint32_t i = 0; i < f->nguards; i++)
-        if (!product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], with, n)))
-            return false;
     for (uint32_t i = 0; i < guards.nguards; i++)
         if (tp_expr_mentions(s->p, guards.guard[i], q))
             return false;
@@ -445,15 +446,16 @@ uint32_t fold_again(summary *s, const atom *f, uint32_t body)
 bool fold_never_empty(summary *s, const atom *f)
 {
     static const premises nothing = {.n = 0};
-    uint32_t n = tp_sym_count(s->p);
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), all = tp_const(s->p, 1);
+    blank b = blank_new(s, 0);
+    tp_expr all = tp_const(s->p, 1);
     for (uint32_t i = 0; i < f->counters; i++)
-        with[f->counter[i]] = tp_const(s->p, 0);
+        b.with[f->counter[i]] = tp_const(s->p, 0);
     for (uint32_t i = 0; i < f->counters; i++)
         all = tp_op2(s->p, TP_E_AND, all,
-                     tp_op2(s->p, TP_E_GE, tp_expr_subst(s->p, f->extent[i], with, n), tp_const(s->p, 1)));
+                     tp_op2(s->p, TP_E_GE, tp_expr_subst(s->p, f->extent[i], b.with, b.room), tp_const(s->p, 1)));
     for (uint32_t i = 0; i < f->nguards; i++)
-        all = tp_op2(s->p, TP_E_AND, all, tp_expr_subst(s->p, f->guard[i], with, n));
+        all = tp_op2(s->p, TP_E_AND, all, tp_expr_subst(s->p, f->guard[i], b.with, b.room));
+    blank_done(s, b);
     return summary_proves(s, &nothing, all);
 }
 
@@ -479,20 +481,20 @@ static uint32_t depth_of(summary *s, uint32_t id)
 /* Other symbols for the counters. */
 static void rename_counters(summary *s, atom *f, const tp_expr *symbol)
 {
-    uint32_t n = tp_sym_count(s->p);
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    blank b = blank_new(s, 0);
     product guards = product_of(1, 1);
     for (uint32_t i = 0; i < f->counters; i++)
-        with[f->counter[i]] = symbol[i];
+        b.with[f->counter[i]] = symbol[i];
     for (uint32_t i = 0; i < f->counters; i++) {
-        f->extent[i] = tp_expr_normal(s->p, tp_expr_subst(s->p, f->extent[i], with, n));
+        f->extent[i] = tp_expr_normal(s->p, tp_expr_subst(s->p, f->extent[i], b.with, b.room));
         f->counter[i] = (uint32_t)tp_expr_get(s->p, symbol[i])->value;
     }
     for (uint32_t i = 0; i < f->nguards; i++)
-        product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], with, n));
+        product_guard(s, &guards, tp_expr_subst(s->p, f->guard[i], b.with, b.room));
     f->nguards = guards.nguards;
     memcpy(f->guard, guards.guard, sizeof f->guard);
-    f->arg[0] = sum_subst(s, f->arg[0], with, n);
+    f->arg[0] = sum_subst(s, f->arg[0], b.with, b.room);
+    blank_done(s, b);
 }
 
 /* A finished fold: its counters get the names that every fold of its depth
@@ -520,12 +522,13 @@ uint32_t fold_intern(summary *s, atom *f)
 atom fold_open(summary *s, uint32_t id)
 {
     atom f = *atom_get(s, id);
-    uint32_t n = tp_sym_count(s->p) + f.counters;
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n), symbol[MAX_COUNTERS];
+    blank b = blank_new(s, f.counters);
+    tp_expr symbol[MAX_COUNTERS];
     for (uint32_t i = 0; i < f.counters; i++) {
-        symbol[i] = summary_index(s, "t", tp_expr_subst(s->p, f.extent[i], with, n));
-        with[f.counter[i]] = symbol[i];
+        symbol[i] = summary_index(s, "t", tp_expr_subst(s->p, f.extent[i], b.with, b.room));
+        b.with[f.counter[i]] = symbol[i];
     }
+    blank_done(s, b);
     rename_counters(s, &f, symbol);
     return f;
 }

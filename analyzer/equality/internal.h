@@ -66,6 +66,12 @@ typedef struct known_above {
     bool strict;
 } known_above;
 
+/* Room for what takes the place of symbols, by symbol; 0: nothing does. */
+typedef struct blank {
+    tp_expr *with;
+    uint32_t room;
+} blank;
+
 typedef struct summary summary;
 struct summary {
     tp_arena *arena;
@@ -76,6 +82,7 @@ struct summary {
     TP_VEC(term_node) terms;
     tp_map ids;           /* terms by contents */
     TP_VEC(tp_var) vars;  /* indices and counters, in order of birth */
+    TP_VEC(blank) blanks; /* that nobody uses now */
     uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
     tp_map answers;       /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
@@ -157,6 +164,10 @@ void term_print(summary *s, tp_buf *b, term t);
 
 /* A new index from 0 below `extent`. */
 tp_expr summary_index(summary *s, const char *name, tp_expr extent);
+/* For all symbols that there are, and `more`; to be handed back where it is used often: every fold that is opened has
+ * symbols of its own, so that there may be many thousands. */
+blank blank_new(summary *s, uint32_t more);
+void blank_done(summary *s, blank b);
 
 /* ---- ask.c: conditions ---- */
 

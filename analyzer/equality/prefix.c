@@ -78,15 +78,15 @@ static uint32_t prefix(summary *s, const atom *f, tp_expr by, tp_expr end)
     if (tp_expr_is_const(s->p, end, &v) && v == 0)
         return sum_constant(s, 0);
     tp_expr u = summary_index(s, "u", end);
-    uint32_t n = tp_sym_count(s->p);
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
-    with[f->counter[0]] = tp_op2(s->p, TP_E_SUB, u, by);
-    uint32_t body = sum_subst(s, f->arg[0], with, n);
+    blank b = blank_new(s, 0);
+    b.with[f->counter[0]] = tp_op2(s->p, TP_E_SUB, u, by);
+    uint32_t body = sum_subst(s, f->arg[0], b.with, b.room);
     for (uint32_t i = 0; i < f->nguards; i++) {
-        tp_expr guard = tp_expr_subst(s->p, f->guard[i], with, n);
+        tp_expr guard = tp_expr_subst(s->p, f->guard[i], b.with, b.room);
         if (!summary_follows(s, &nothing, guard))
             body = sum_guard(s, guard, body);
     }
+    blank_done(s, b);
     return fold_sum(s, (uint32_t)tp_expr_get(s->p, u)->value, end, body);
 }
 

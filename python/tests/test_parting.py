@@ -69,7 +69,7 @@ def test_an_array_that_is_given_twice():
         before = pl.BlockSpec((8, 256), lambda i: (jnp.maximum(i - 1, 0), 0))
         return pl.pallas_call(body, grid=(2,), in_specs=[block, before], out_specs=block, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x, x)
 
-    with pytest.raises(AssertionError, match=rf"test_parting\.py:{line_of(shift, '# first')}.*\n  help: write .* then results agree with these arguments"):
+    with pytest.raises(AssertionError, match=rf"test_parting\.py:{line_of(shift, '# first')}.*\n  help: in body, write .* then results agree with these arguments"):
         tileproof.assert_equivalent(shift, lambda x: jnp.concatenate([x[:8], x[8:] - x[:8]]), X)
 
 
@@ -87,3 +87,48 @@ def test_the_table_of_a_call_in_a_loop():
     t = np.array([[1, 0], [0, 1], [1, 1]], np.int32)
     with pytest.raises(AssertionError, match=rf"test_parting\.py:{line_of(rows, '# sign')}"):
         tileproof.assert_equivalent(rows, lambda t, x: jnp.concatenate([x[:8], x[:8]]), t, X)
+
+
+def test_the_kernel_of_a_backward_pass():
+    """Its statements are where they are written, and not where the function is differentiated."""
+    def call(body, *xs):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(xs[0].shape, xs[0].dtype))(*xs)
+
+    def forward(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * x_ref[...] * x_ref[...]
+
+    def backward(x_ref, g_ref, o_ref):
+        o_ref[...] = g_ref[...] * 3.0 + x_ref[...] * x_ref[...]  # product
+
+    @jax.custom_vjp
+    def cube(x):
+        return call(forward, x)
+
+    cube.defvjp(lambda x: (cube(x), x), lambda x, g: (call(backward, x, g),))
+    place = line_of(test_the_kernel_of_a_backward_pass, "# product")
+    with pytest.raises(AssertionError, match=rf"test_parting\.py:{place}: .*\n  help: in backward, write .* then results agree with these arguments"):
+        tileproof.assert_equivalent(jax.grad(lambda x: cube(x).sum()), lambda x: 3 * x * x, X)
+
+
+def test_a_carry_that_is_not_rescaled():
+    """The others are set to their next values when all are computed, so that what rescales them is there to be tried."""
+    def attention(q, k):
+        def body(q_ref, k_ref, o_ref):
+            def turn(t, carry):
+                m, l, acc = carry
+                k = k_ref[pl.ds(8 * t, 8), :]
+                s = q_ref[...] @ k.T
+                top = jnp.maximum(m, s.max(1, keepdims=True))
+                p, a = jnp.exp(s - top), jnp.exp(m - top)
+                return top, a * l + p.sum(1, keepdims=True), acc + p @ k  # carry
+
+            start = jnp.full((8, 1), -1e30), jnp.zeros((8, 1)), jnp.zeros((8, 8))
+            _, l, acc = jax.lax.fori_loop(0, 4, turn, start)
+            o_ref[...] = acc / l
+
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(q.shape, q.dtype))(q, k)
+
+    found = next(f for f in tileproof.verify(attention, lambda q, k: jax.nn.softmax(q @ k.T, axis=1) @ k, X[:8, :8], X[:16, :16].reshape(32, 8)).findings
+                 if f.verdict == "violated" and f.rule == "TP701")
+    place = line_of(test_a_carry_that_is_not_rescaled, "# carry")
+    assert f"test_parting.py:{place}" in found.python and "* exp(" in found.help and "then results agree" in found.help, found

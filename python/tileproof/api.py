@@ -321,7 +321,7 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
                 return "".join(f"\n{f}" for f in found)
     except Exception:  # noqa: BLE001  the difference itself is told
         pass
-    return parting.change(fn, args, lambda got: differs(got) is None) or (_written(specs[0]) if len(specs) == 1 else "")
+    return parting.change(fn, reference, args, lambda got: differs(got) is None) or (_written(specs[0]) if len(specs) == 1 else "")
 
 
 def _written(spec: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ Tested with JAX 0.10; where 0.11 differs, the accessor here hides it.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -334,9 +335,35 @@ def leaves(args: Any) -> list[Any]:
     return jax.tree_util.tree_leaves(args)
 
 
+@contextlib.contextmanager
+def _bodies_placed() -> Iterator[None]:
+    """While this holds, statements of kernels have their own lines, also where the backward pass calls them: JAX gives
+    all that it makes there the line of what is differentiated."""
+    from jax._src import source_info_util as info
+    from jax._src.pallas import pallas_call as calls
+
+    traced = getattr(calls, "_trace_kernel_to_jaxpr", None)
+
+    def here(*args: Any, **how: Any) -> Any:
+        given = info._source_info_context.context
+        info._source_info_context.context = info.SourceInfo(None, given.name_stack)
+        try:
+            return traced(*args, **how)
+        finally:
+            info._source_info_context.context = given
+
+    if traced is not None:
+        calls._trace_kernel_to_jaxpr = here
+    try:
+        yield
+    finally:
+        if traced is not None:
+            calls._trace_kernel_to_jaxpr = traced
+
+
 def trace(fn: Any, args: tuple[Any, ...]) -> Any:
     """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes. What asks JAX which TPU this is, is told a v5e where there is none."""
-    with pipelines.kept():
+    with pipelines.kept(), _bodies_placed():
         try:
             return jax.make_jaxpr(fn)(*args)
         except ValueError as e:

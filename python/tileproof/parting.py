@@ -6,16 +6,19 @@ only: several calls, or more around them. So each change is tried by executing t
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
+import os
 from typing import Any, Callable
 
 from . import binary, capture, engine, importer, places
 from . import jaxpr as jx
-from .errors import TileproofError, Unsupported
+from .errors import TileproofError
+from .rewriting import every_equation
 
 MOST_TRIALS = 400
-SECONDS = 5.0  # no trial is begun later
+SECONDS = 5.0  # of processor time; no trial is begun later
+MOST_NUMBERS = 16
 CHANGED = ("grid", "inputs", "outputs", "kernel")  # the members of a spec that a change is in
 
 Agrees = Callable[[list[Any]], bool]
@@ -50,16 +53,16 @@ class _Engine:
         return list(capture._Evaluator(capture.Calls(traced=list(jx.sites(self.closed))), run).jaxpr(self.closed, self.values))
 
 
-def change(fn: Callable[..., Any], args: tuple[Any, ...], agrees: Agrees) -> str:
+def change(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], agrees: Agrees) -> str:
     """Lines that name the change and its place in Python; "": none was found.
 
     `agrees`: whether these results are what the reference says. Changes come by rank, those of all calls in turn."""
-    function = _Engine(fn, args)
+    function, numbers = _Engine(fn, args), _numbers(reference, args)
     function.results()
-    listed = [(r["rank"], n, number, spec, r) for number, (_, spec) in function.calls.items() for n, r in enumerate(_rewrites(spec))]
-    end = time.monotonic() + SECONDS
+    listed = [(r["rank"], n, number, spec, r) for number, (_, spec) in function.calls.items() for n, r in enumerate(_rewrites(spec, numbers))]
+    end = _spent() + SECONDS
     for _, _, number, spec, r in sorted(listed, key=lambda l: l[:2])[:MOST_TRIALS]:
-        if time.monotonic() > end:
+        if _spent() > end:
             break
         text = binary.text_of(spec).encode()
         try:
@@ -71,12 +74,30 @@ def change(fn: Callable[..., Any], args: tuple[Any, ...], agrees: Agrees) -> str
     return ""
 
 
-def _rewrites(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    return json.loads(binary.run("rewrites", "-", text=binary.text_of(spec)).stdout)["rewrites"]
+def _rewrites(spec: dict[str, Any], numbers: list[str]) -> list[dict[str, Any]]:
+    """Those of the spec; the numbers may take the place of its own."""
+    text = binary.text_of({k: v for k, v in spec.items() if k != "reference"} | {"reference": [f"n = {v}" for v in numbers]})
+    return json.loads(binary.run("rewrites", "-", text=text).stdout)["rewrites"]
+
+
+def _numbers(reference: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """What stands in the reference, as text."""
+    found: dict[str, None] = {}
+    with contextlib.suppress(Exception):  # it need not be one that JAX traces
+        for eqn in every_equation(jx.trace(reference, args)):
+            for a in eqn.invars:
+                if jx.is_literal(a) and jx.np.ndim(a.val) == 0 and jx.np.isfinite(a.val) and jx.np.asarray(a.val).dtype.kind in "if" and a.val >= 0:
+                    found[repr(jx.np.asarray(a.val).item())] = None
+    return list(found)[:MOST_NUMBERS]
+
+
+def _spent() -> float:
+    """Processor time of this process and its children."""
+    return sum(os.times()[:4])
 
 
 def _said(spec: dict[str, Any], text: bytes, r: dict[str, Any]) -> str:
     before = " ".join(text[r["start"]:r["end"]].decode().split())
     place = places.of_finding(spec, r, text.decode().splitlines())
-    said = places.named(spec, f"write `{' '.join(r['text'].split())}` in place of `{before}`")
-    return f"\n  at {places.shown(place)}\n  help: {said} in {spec['name']}: then results agree with these arguments"
+    said = places.named(spec, f"in {spec['name']}, write `{' '.join(r['text'].split())}` in place of `{before}`: then results agree with these arguments")
+    return f"\n  at {places.shown(place)}\n  help: {said}"

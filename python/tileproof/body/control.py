@@ -86,6 +86,7 @@ class Control(Writer):
         if len(changed) > 1:
             names = [c.text for c, _ in changed]
             changed = [(c, self.assign(v) if any(n in v.text for n in names if n != c.text) else v) for c, v in changed]
+            changed.sort(key=lambda each: each[1].atom)  # what is computed first: it may be tried with the others, as they are before
         for c, v in changed:
             self.line(f"{c.text} = {self.typed(v)}")
 
