@@ -118,6 +118,29 @@ static const char *slug_of(const char *name)
     return rule ? rule->slug : code ? code->slug : "trap";
 }
 
+/* The entries of tables that the spec leaves open, where they are few: the case is one by them, too. */
+static void name_entries(tp_arena *a, const tp_case *c, tp_witness *w)
+{
+    enum { FEW = 4 };
+    for (uint32_t t = 0; t < c->kernel->ntables; t++) {
+        const tp_table *table = &c->kernel->tables[t];
+        const tp_table_data *d = tp_bound_table(c->env, table->sym);
+        int64_t n = d && !table->contents ? tp_entries_of(d) : 0;
+        for (int64_t i = 0; i < n && n <= FEW; i++) {
+            tp_buf b = {.arena = a};
+            int64_t rest = n, at = i;
+            tp_buf_str(&b, table->name);
+            for (uint32_t k = 0; k < d->rank; k++) {
+                rest /= d->dims[k];
+                tp_buf_printf(&b, "%s%lld", k ? ", " : "[", (long long)(at / rest));
+                at %= rest;
+            }
+            tp_buf_c(&b, d->rank ? "]" : "");
+            tp_push(a, w->tables, (tp_binding){tp_buf_view(&b), d->at[i]});
+        }
+    }
+}
+
 tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c)
 {
     const tp_kernel *k = c->kernel;
@@ -125,6 +148,7 @@ tp_witness *tp_witness_of_case(tp_arena *a, const tp_case *c)
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (tp_is_open_size(&k->sizes[i]))
             tp_push(a, w->sizes, (tp_binding){k->sizes[i].name, c->env[k->sizes[i].sym]});
+    name_entries(a, c, w);
     w->dtypes = tp_dtypes_text(k);
     w->replay = "executed";
     return w;

@@ -81,10 +81,20 @@ static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
     return false;
 }
 
+/* Lanes, and axes that stay as they are while others change: `k != i` for a block of row i is a step before or after.
+ */
+static bool *steady(flow *f, const bool *changing)
+{
+    bool *marks = flow_lane_marks(f);
+    for (uint32_t a = 0; a < f->k->naxes; a++)
+        marks[f->k->axes[a].sym] |= !changing[f->k->axes[a].sym];
+    return marks;
+}
+
 static tp_expr without_changing(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
 {
     tp_expr had[CONJUNCTS], parts[CONJUNCTS], result = flow_yes(f);
-    bool *lanes = flow_lane_marks(f), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
+    bool *lanes = steady(f, changing), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         existential[f->out->vars.at[i].sym] = !f->counters.at[i];
     uint32_t before = tp_conjuncts(f->a, when, had, CONJUNCTS),
@@ -97,12 +107,13 @@ static tp_expr without_changing(flow *f, tp_expr when, const bool *changing, flo
     return result;
 }
 
-/* The arms of a condition on a lane and a counter: `lane != row` is a lane before the row or one after it. */
+/* The arms of a condition on a lane (or another steady thing) and a counter: `lane != row` is a lane before the row or
+ * one after it. */
 static uint32_t arms_of(flow *f, tp_expr part, const bool *changing, tp_expr *arms)
 {
     tp_exprs *p = f->a->p;
     const tp_expr_node n = *tp_expr_get(p, part);
-    bool *lanes = flow_lane_marks(f);
+    bool *lanes = steady(f, changing);
     if ((n.op != TP_E_OR && n.op != TP_E_NE) || !flow_mentions(f, part, changing) || !flow_mentions(f, part, lanes))
         return 0;
     arms[0] = n.op == TP_E_OR ? n.a : flow_compare(f, TP_E_LT, n.a, n.b);
