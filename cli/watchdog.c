@@ -33,19 +33,19 @@ void tp_watched_end(tp_watched_thread *w)
 
 enum { HELPERS = 64 };
 static tp_watched_thread helpers[HELPERS];
-static atomic_bool taken[HELPERS];
+static atomic_bool busy[HELPERS];
 static _Thread_local int mine; /* 1 + number of this thread's */
 
 void tp_watched_help(const tp_str *spec)
 {
     if (!spec && mine) {
         tp_watched_end(&helpers[mine - 1]);
-        atomic_store(&taken[mine - 1], false);
+        atomic_store(&busy[mine - 1], false);
         mine = 0;
     }
     for (int i = 0; spec && !mine && i < HELPERS; i++) {
         bool no = false;
-        if (atomic_compare_exchange_strong(&taken[i], &no, true)) {
+        if (atomic_compare_exchange_strong(&busy[i], &no, true)) {
             helpers[i].began = -1;
             helpers[i].thread = pthread_self();
             tp_watched_begin(&helpers[i], spec);
@@ -122,7 +122,7 @@ static void *watch(void *arg)
         for (uint32_t i = 0; i < g->n && !g->done && g->most; i++)
             look_at(g, &g->of[i]);
         for (int i = 0; i < HELPERS && !g->done && g->most; i++)
-            if (atomic_load(&taken[i]))
+            if (atomic_load(&busy[i]))
                 look_at(g, &helpers[i]);
         if (g->progress && g->progress->shown && !g->done)
             show(g);

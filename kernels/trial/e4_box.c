@@ -26,14 +26,14 @@ static void note(tp_arena *keep, const tp_algebra *x, tp_equiv *out)
         out->box_reason = tp_trial_keep(keep, out->box_reason);
 }
 
-static tp_taken take_small(void *ctx, tp_case_result *r)
+static tp_result_use take_small(void *ctx, tp_case_result *r)
 {
     boxing *x = ctx;
     note(x->c.arena, &r->algebra, &x->e);
     x->out_of_memory += r->out_of_memory;
     x->left_out = r->out_of_memory ? tp_trial_keep(x->c.arena, r->left_out) : x->left_out;
     x->equal = r->algebra.tier == TP_TIER_EQUAL;
-    return x->equal ? TP_TAKEN_DROPPED : TP_TAKEN_LAST;
+    return x->equal ? TP_RESULT_DROP : TP_RESULT_STOP;
 }
 
 /* The small spec once more. */
@@ -109,7 +109,7 @@ typedef struct full_box {
     tp_equiv *out;
 } full_box;
 
-static tp_taken take_full(void *ctx, tp_case_result *r)
+static tp_result_use take_full(void *ctx, tp_case_result *r)
 {
     const full_box *x = ctx;
     tp_equiv *out = x->out;
@@ -126,7 +126,7 @@ static tp_taken take_full(void *ctx, tp_case_result *r)
         out->different++;
         tp_push(x->a, out->cases, *r);
     }
-    return unexplained || different ? TP_TAKEN_KEPT : TP_TAKEN_DROPPED;
+    return unexplained || different ? TP_RESULT_KEEP : TP_RESULT_DROP;
 }
 
 void tp_equiv_box(tp_ctx *c, const tp_spec *s, uint32_t least, const tp_equiv_options *o, tp_equiv *out)

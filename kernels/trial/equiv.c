@@ -18,7 +18,7 @@ typedef struct running {
     tp_equiv *out;
 } running;
 
-static tp_taken add_result(void *ctx, tp_case_result *r)
+static tp_result_use add_result(void *ctx, tp_case_result *r)
 {
     running *x = ctx;
     tp_equiv *out = x->out;
@@ -41,7 +41,7 @@ static tp_taken add_result(void *ctx, tp_case_result *r)
             out->bits_reason = r->bits.reason;
     }
     tp_push(x->a, out->cases, *r);
-    return x->o->until_different && out->different ? TP_TAKEN_LAST : TP_TAKEN_KEPT;
+    return x->o->until_different && out->different ? TP_RESULT_STOP : TP_RESULT_KEEP;
 }
 
 void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_equiv *out)

@@ -1,7 +1,7 @@
 /* Cases in their order, by several threads. A thread reads the spec once more, so that nothing is shared, and runs
  * each case in memory and on account of a budget of its own. What comes out is what one thread gives: results are
- * taken in order, each charged then, and from the first on that one thread might not have come through with, for its
- * budget or its memory, they are forgotten and made anew by one thread. */
+ * passed on in order, each charged then, and from the first on that one thread might not have come through with, for
+ * its budget or its memory, they are forgotten and made anew by one thread. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -11,7 +11,7 @@
 
 enum {
     MOST_THREADS = 64,
-    WAVE = 256,                       /* results that wait for being taken, at most */
+    WAVE = 256,                       /* results that wait for their turn, at most */
     ALONE = TP_UNITS_PER_SECOND / 40, /* before it is worth to read the spec again */
     FEW = 2                           /* cases: not worth it */
 };
@@ -170,7 +170,7 @@ static void *help(void *arg)
     return NULL;
 }
 
-/* ---- taking results ---- */
+/* ---- results ---- */
 
 /* One thread would have come to the same: it has the units, and its memory would not have refused what the smaller
  * share of the thread allowed. */
@@ -195,26 +195,26 @@ static void charge(const team *t, item *x)
         tp_cover_as(original_of(t, x)->coverage, x->own->coverage);
 }
 
-typedef struct taking {
-    tp_take_result take;
+typedef struct visit {
+    tp_result_visitor fn;
     void *ctx;
     bool over;
-} taking;
+} visit;
 
-static void take(taking *to, item *x)
+static void pass_on(visit *to, item *x)
 {
-    tp_taken how = to->take(to->ctx, &x->r);
-    if (how == TP_TAKEN_DROPPED)
+    tp_result_use how = to->fn(to->ctx, &x->r);
+    if (how == TP_RESULT_DROP)
         tp_arena_free(x->keep);
     x->keep = NULL;
-    to->over = how == TP_TAKEN_LAST;
+    to->over = how == TP_RESULT_STOP;
 }
 
-static void run_alone(const team *t, uint32_t i, taking *to)
+static void run_alone(const team *t, uint32_t i, visit *to)
 {
     item x = {.keep = tp_arena_child(t->a), .r = {.the_case = &t->cases->at[i]}};
     tp_trial_case(x.keep, &t->cases->at[i], t->o, &x.r);
-    take(to, &x);
+    pass_on(to, &x);
 }
 
 /* What threads left behind is freed with the arena from now on. */
@@ -228,11 +228,11 @@ static void hand_over(team *t)
             tp_arena_join(t->a, t->items[i].keep);
 }
 
-/* A wave of cases; how many of its results were taken. */
-static uint32_t run_wave(team *t, taking *to)
+/* A wave of cases; how many of its results were passed on. */
+static uint32_t run_wave(team *t, visit *to)
 {
     tp_budget from = *tp_arena_budget(t->a);
-    uint32_t threads = t->o->team->threads, taken = 0;
+    uint32_t threads = t->o->team->threads, count = 0;
     t->from = &from;
     t->n = t->cases->len - t->first < WAVE ? t->cases->len - t->first : WAVE;
     t->nlanes = threads > MOST_THREADS ? MOST_THREADS : threads < t->n ? threads : t->n;
@@ -253,20 +253,20 @@ static uint32_t run_wave(team *t, taking *to)
         if (t->lanes[l].started)
             pthread_join(t->lanes[l].thread, NULL);
     hand_over(t);
-    for (; taken < t->n && !to->over && is_same_alone(t, &t->items[taken]); taken++) {
-        charge(t, &t->items[taken]);
-        take(to, &t->items[taken]);
+    for (; count < t->n && !to->over && is_same_alone(t, &t->items[count]); count++) {
+        charge(t, &t->items[count]);
+        pass_on(to, &t->items[count]);
     }
-    for (uint32_t i = taken; i < t->n; i++)
+    for (uint32_t i = count; i < t->n; i++)
         tp_arena_free(t->items[i].keep);
-    return taken;
+    return count;
 }
 
-void tp_trial_cases(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_take_result fn, void *ctx)
+void tp_trial_cases(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_result_visitor fn, void *ctx)
 {
     const tp_budget *b = tp_arena_budget(a);
     int64_t before = b ? b->spent : 0;
-    taking to = {.take = fn, .ctx = ctx};
+    visit to = {.fn = fn, .ctx = ctx};
     team t = {.a = a, .cases = cases, .o = o, .spec = o->team ? o->team->spec : NULL};
     bool alone = !b || !o->team || o->team->threads < 2;
     while (t.first < cases->len && !to.over) {
@@ -274,8 +274,8 @@ void tp_trial_cases(tp_arena *a, const tp_cases *cases, const tp_equiv_options *
             run_alone(&t, t.first++, &to);
             continue;
         }
-        uint32_t taken = run_wave(&t, &to);
-        alone = taken < t.n;
-        t.first += taken;
+        uint32_t count = run_wave(&t, &to);
+        alone = count < t.n;
+        t.first += count;
     }
 }

@@ -44,13 +44,13 @@ bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options
 /* case.c: all its tiers. */
 void tp_trial_case(tp_arena *a, const tp_case *c, const tp_equiv_options *o, tp_case_result *r);
 /* team.c: all cases. Each result is taken in the order of the cases, its memory is a child of `a`; `fn` may leave. */
-typedef enum tp_taken {
-    TP_TAKEN_KEPT,    /* its memory stays */
-    TP_TAKEN_DROPPED, /* nothing points to it any more */
-    TP_TAKEN_LAST     /* it stays, and no other result is wanted */
-} tp_taken;
-typedef tp_taken (*tp_take_result)(void *ctx, tp_case_result *r);
-void tp_trial_cases(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_take_result fn, void *ctx);
+typedef enum tp_result_use {
+    TP_RESULT_KEEP, /* its memory stays */
+    TP_RESULT_DROP, /* nothing points to it any more */
+    TP_RESULT_STOP  /* it stays, and no other result is wanted */
+} tp_result_use;
+typedef tp_result_use (*tp_result_visitor)(void *ctx, tp_case_result *r);
+void tp_trial_cases(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o, tp_result_visitor fn, void *ctx);
 /* case.c: a tier's verdict, counted; that of E3 with what it says besides. */
 void tp_note_tier(tp_tier_counts *n, tp_tier t);
 void tp_note_algebra(const tp_algebra *x, tp_equiv *out, tp_tier_counts *n, tp_str *reason);
