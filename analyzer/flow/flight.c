@@ -331,6 +331,40 @@ static bool guess_left(proof *x, span s, tp_expr turn, const fleet *all, fleet *
     return true;
 }
 
+/* Copies on semaphores that the span does not wait for: it ends none of them, and each turn finds them as they are. */
+static void put_aside(proof *x, span s, const fleet *all, fleet *aside, fleet *rest)
+{
+    for (uint32_t i = 0; i < all->len; i++) {
+        bool waited = false;
+        for (uint32_t k = s.from; k < s.to && !waited; k++)
+            waited = x->f->events.at[k].kind == TP_FLOW_WAIT &&
+                     x->f->events.at[k].counter.operand == all->at[i].event.counter.operand;
+        if (waited)
+            tp_push(x->a->arena, *rest, all->at[i]);
+        else
+            tp_push(x->a->arena, *aside, all->at[i]);
+    }
+}
+
+/* They are there in a turn, and are not compared with what the next one finds. */
+static void add_aside(proof *x, const fleet *aside, fleet *now)
+{
+    for (uint32_t i = 0; i < aside->len; i++) {
+        flight y = aside->at[i];
+        y.aside = aside;
+        tp_push(x->a->arena, *now, y);
+    }
+}
+
+static void drop_aside(const fleet *aside, fleet *now)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < now->len; i++)
+        if (now->at[i].aside != aside)
+            now->at[kept++] = now->at[i];
+    now->len = kept;
+}
+
 /* The turns of `s`, `turn` their number from 0 to count - 1; `all` before the first turn becomes what is behind the
  * last one. */
 static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
@@ -350,22 +384,27 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     x->questions = attempt.questions;
     if (!count.id)
         return fleet_fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
-    fleet left = {0};
-    if (!guess_left(x, s, turn, all, &left))
+    fleet left = {0}, aside = {0}, rest = {0};
+    put_aside(x, s, all, &aside, &rest);
+    if (!guess_left(x, s, turn, &rest, &left))
         return fleet_fails(x, "too many copies are in flight", NULL);
     fleet now = {0};
-    found_by_turn(x, all, &left, turn, &now);
+    found_by_turn(x, &rest, &left, turn, &now);
+    add_aside(x, &aside, &now);
     if (now.len > MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", NULL);
     if (!once(x, s, &now))
         return false;
+    drop_aside(&aside, &now);
     drop_impossible(x, &now);
     if (!same_fleet(x, &now, &left) && (join_alike(x, &now), !same_fleet(x, &now, &left)))
         return fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
-    fleet after = {0};
+    fleet after = aside;
     add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
-    add_moved(x, &after, all, sym, turn, tp_op2(p, TP_E_LT, count, one));
+    add_moved(x, &after, &rest, sym, turn, tp_op2(p, TP_E_LT, count, one));
     drop_impossible(x, &after);
+    if (after.len > MOST_IN_FLIGHT)
+        return fleet_fails(x, "too many copies are in flight", NULL);
     *all = after;
     return true;
 }

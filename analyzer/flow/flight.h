@@ -11,6 +11,7 @@ typedef struct flight {
     tp_flow_event event; /* the start */
     bool wait; /* no copy, but a wait that brought some bits of its counter, and not the last: they count against it */
     tp_expr twin; /* a family: one copy for each value of this variable for which the guard holds; no id: one copy */
+    const void *aside; /* the loop around that passes it by, while that is followed; else NULL */
 } flight;
 typedef TP_VEC(flight) fleet;
 

@@ -241,7 +241,13 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     else if (l->birth == TP_BIRTH_OUTSIDE)
         c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, source->shape[l->dim])),
                              l->dim);
-    if (!s->exact || !l->exact)
+    if (f->in_flight.n)
+        c.approximate =
+            tp_printf(a->arena,
+                      "what a copy leaves is known where " TP_RULE_IN_FLIGHT " is proven, and it is not: %.*s",
+                      TP_FMT(f->in_flight))
+                .p;
+    else if (!s->exact || !l->exact)
         c.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
     else if (f->copies)
         c.approximate = "what a copy leaves is there once it has been waited for, which is asked by " TP_RULE_IN_FLIGHT;

@@ -77,6 +77,15 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "if i + 1 < num_programs(i):", "    for t in range(N):",
      "        copy_start(x[ds(2 * t, 2), :], two[(i + 1) % 2, t, :, :], sem[(i + 1) % 2])", "for t in range(N):",
      "    copy_wait(x[ds(2 * t, 2), :], two[i % 2, t, :, :], sem[i % 2])", "o[...] = two[i % 2, i, :, :]"},
+    /* a copy lasts from step to step, past a loop of others */
+    {"if i == 0:", "    copy_start(x[ds(0, 2), :], head[0, :, :], ahead[0])", "if i + 1 < num_programs(i):",
+     "    copy_start(x[ds(2 * (i + 1), 2), :], head[(i + 1) % 2, :, :], ahead[(i + 1) % 2])",
+     "copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])",
+     "copy_wait(x[ds(2 * i, 2), :], head[i % 2, :, :], ahead[i % 2])", "acc[...] = head[i % 2, :, :]",
+     "for t in range(N):", "    if t + 1 < N:",
+     "        copy_start(x[ds(2 * (t + 1), 2), :], buf[(t + 1) % 2, :, :], sem[(t + 1) % 2])",
+     "    copy_wait(x[ds(2 * t, 2), :], buf[t % 2, :, :], sem[t % 2])", "    acc[...] += buf[t % 2, :, :]",
+     "o[...] = acc[...]"},
     /* semaphores that count: from step to step, by loops, credits for two, two axes */
     {"if i + 1 < num_programs(i):", "    semaphore_signal(count[(i + 1) % 2])",
      "if i > 0:", "    semaphore_wait(count[i % 2])", "o[...] = full((2, 4), 1, float32)"},
@@ -160,6 +169,8 @@ static void change(program *p)
         {"num_programs(i) - 1", "0"},
         {"range(t)", "range(i)"},
         {">= 1", ">= 2"},
+        {"ahead[(i + 1) % 2]", "sem[(i + 1) % 2]"},
+        {"buf[(t + 1) % 2", "head[(t + 1) % 2"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];
@@ -186,13 +197,14 @@ static void change(program *p)
 static const char *spec_of(const program *p)
 {
     tp_buf b = {.arena = p->a};
-    bool out = false, acc = false, rows = false, bag = false, two = false, count = false;
+    bool out = false, acc = false, rows = false, bag = false, two = false, count = false, head = false;
     for (uint32_t i = 0; i < p->n; i++) {
         tp_buf_printf(&b, "%s\"%.*s\"", i ? ", " : "", TP_FMT(p->lines[i]));
         out |= strstr(tp_cstr(p->a, p->lines[i]), "y[") != NULL;
         acc |= strstr(tp_cstr(p->a, p->lines[i]), "acc") != NULL;
         bag |= strstr(tp_cstr(p->a, p->lines[i]), "bag[") != NULL;
         two |= strstr(tp_cstr(p->a, p->lines[i]), "two[") != NULL;
+        head |= strstr(tp_cstr(p->a, p->lines[i]), "head") != NULL;
         count |= strstr(tp_cstr(p->a, p->lines[i]), "count[") != NULL;
         rows |= strpbrk(tp_cstr(p->a, p->lines[i]), "jM") != NULL;
     }
@@ -203,7 +215,8 @@ static const char *spec_of(const program *p)
                "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}%s], \"inputs\": [{\"name\": \"x\", \"dtype\": "
                "\"float32\", \"shape\": [\"2 * %s\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": "
                "\"o\", \"dtype\": \"float32\", \"shape\": [\"2 * %s\", 4], \"block_shape\": [2, 4], "
-               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s%s{\"name\": \"buf\", \"dtype\": \"float32\", "
+               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s%s%s{\"name\": \"buf\", \"dtype\": "
+               "\"float32\", "
                "\"shape\": [2, 2, 4]}, {\"name\": \"sem\", \"memory_space\": \"dma_semaphore\", \"shape\": "
                "[2]}], \"kernel\": [%.*s]}",
                rows ? ", \"M\": {\"min\": 1}" : "", rows ? ", {\"axis\": \"j\", \"steps\": \"M\"}" : "", steps, steps,
@@ -212,6 +225,9 @@ static const char *spec_of(const program *p)
                acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "",
                bag ? "{\"name\": \"bag\", \"dtype\": \"float32\", \"shape\": [\"N\", 2, 4]}, " : "",
                two ? "{\"name\": \"two\", \"dtype\": \"float32\", \"shape\": [2, \"N\", 2, 4]}, " : "",
+               head ? "{\"name\": \"head\", \"dtype\": \"float32\", \"shape\": [2, 2, 4]}, {\"name\": \"ahead\", "
+                      "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, "
+                    : "",
                count ? "{\"name\": \"count\", \"memory_space\": \"semaphore\", \"shape\": [3]}, " : "",
                TP_FMT(tp_buf_view(&b)))
         .p;
