@@ -446,3 +446,24 @@ def test_where_integers_do_not_wrap(dtype):
             seen.add(wraps)
             assert wraps or np.array_equal(np.asarray(f(jnp.asarray(x, dtype), jnp.asarray(y, dtype))).astype(np.int64), wide), (inspect.getsource(f), dtype)
     assert seen == {True, False}
+
+
+def gather(t, x):
+    def body(t_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=t.shape, in_specs=[pl.BlockSpec((1, 1, 128), lambda i, t: (t[i], 0, 0))],
+                                        out_specs=pl.BlockSpec((1, 1, 128), lambda i, t: (i, 0, 0)))
+    return pl.pallas_call(body, grid_spec=grid, out_shape=jax.ShapeDtypeStruct((t.shape[0], 1, 128), x.dtype))(t, x)
+
+
+@pytest.mark.parametrize("given", [dict(sizes={"N": 8}), {}])
+def test_contracts_of_the_tables_of_a_call(given):
+    """As check() has them; a table of which they speak is not called open."""
+    def arguments(N=8):
+        return np.arange(N, dtype=np.int32) % 4, X[:4, None, :]
+
+    args = (arguments,) if given else arguments()
+    report = tileproof.verify(gather, lambda t, x: x[t], *args, tables="inferred", **given)
+    assert report.ok and "contracts inferred from one call" in str(report) and "is open" not in str(report), report
+    assert not tileproof.verify(gather, lambda t, x: x[t], *args, tables=False, **given).rules

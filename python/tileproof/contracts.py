@@ -33,6 +33,7 @@ def see(spec: dict[str, Any], contents: list[Any] | None, include: bool, sizes: 
         facts = [f for facts in seen.values() for f in facts]
         spec["contracts"] = [{"id": f"{MARK}_{n + 1}", "fact": f} for n, f in enumerate(facts)]
         seen = {name: [] for name, facts in seen.items() if not facts}
+    spec["x-python"].pop("open", None)
     if seen:
         spec["x-python"]["open"] = seen
 

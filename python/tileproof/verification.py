@@ -77,7 +77,8 @@ class Verification(api.Report):
 
 
 def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, sizes: Mapping[str, int] | None = None, target: str | None = None,
-           rtol: float | None = None, atol: float | None = None, seconds: float = 60, progress: bool | Callable[..., None] | None = None) -> Verification:
+           rtol: float | None = None, atol: float | None = None, seconds: float = 60, progress: bool | Callable[..., None] | None = None,
+           tables: bool | str | None = None) -> Verification:
     """Rules of every pallas_call of fn(*args), and whether fn computes what reference(*args) does.
 
     `args`: arrays, jax.ShapeDtypeStruct, or text such as "f32[M,K]". With
@@ -94,11 +95,13 @@ def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, si
 
     `progress`: whether stderr shows what is being done (default: where it is a
     terminal and takes long), or a function of (done, all, text).
+    `tables`: those of a scalar prefetch, as of check(); by default they hold
+    what they hold in the call, and anything with `sizes`.
     Raises NoPallasCall, NotFound; Unsupported where sizes cannot be inferred.
     """
     with Progress(progress) as said:
         return _Run(fn, reference, _arguments(args, dict(sizes or {})), dict(sizes or {}), ["--target", target] if target else [],
-                    (rtol, atol), seconds, said).report()
+                    (rtol, atol), seconds, said, not sizes if tables is None else tables).report()
 
 
 def _arguments(args: tuple[Any, ...], sizes: dict[str, int]) -> Callable[..., tuple[Any, ...]]:
@@ -119,9 +122,9 @@ class _Run:
     """One verification."""
 
     def __init__(self, fn: Any, reference: Any, arguments: Callable[..., tuple[Any, ...]], sizes: dict[str, int], options: list[str],
-                 tolerance: tuple[float | None, float | None], seconds: float, said: Progress):
+                 tolerance: tuple[float | None, float | None], seconds: float, said: Progress, tables: bool | str):
         self.fn, self.reference, self.arguments, self.sizes = fn, reference, arguments, sizes
-        self.options, self.tolerance, self.seconds, self.said = options, tolerance, seconds, said
+        self.options, self.tolerance, self.seconds, self.said, self.tables = options, tolerance, seconds, said, tables
         self.name = getattr(getattr(fn, "func", fn), "__name__", "function")  # a partial has none of its own
 
     def report(self) -> Verification:
@@ -188,10 +191,10 @@ class _Run:
 
         def read(program: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:
             if self.sizes:
-                return symbolic.read(self.fn, self.arguments, program, **self.sizes)
-            return importer.read(self.fn, *args, reference=program)
+                return symbolic.read(self.fn, self.arguments, program, tables=self.tables, **self.sizes)
+            return importer.read(self.fn, *args, tables=self.tables, reference=program)
 
-        if reference.says_all(jx.trace(self.fn, args), tables=not self.sizes):
+        if reference.says_all(jx.trace(self.fn, args), tables=not self.sizes and self.tables is True):
             with contextlib.suppress(Unsupported):
                 specs, refused = read(self.reference)
                 if specs and not refused:
