@@ -55,14 +55,19 @@ static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp
     }
 }
 
-static bool same_copy(proof *x, const flight *a, const flight *b)
+/* Both sides and the semaphore are the same places. */
+static tp_expr same_places(proof *x, const flight *a, const flight *b)
 {
     tp_exprs *p = x->a->p;
-    tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
-                          tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
-                                 fleet_equal_places(x, &a->event.counter, &b->event.counter)));
+    return tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
+                  tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
+                         fleet_equal_places(x, &a->event.counter, &b->event.counter)));
+}
+
+static bool same_copy(proof *x, const flight *a, const flight *b)
+{
     return a->wait == b->wait && a->twin.id == b->twin.id && fleet_follows(x, &a->guard, 1, b->guard) &&
-           fleet_follows(x, &b->guard, 1, a->guard) && fleet_follows(x, &a->guard, 1, same);
+           fleet_follows(x, &b->guard, 1, a->guard) && fleet_follows(x, &a->guard, 1, same_places(x, a, b));
 }
 
 static void drop_impossible(proof *x, fleet *all)
@@ -294,11 +299,8 @@ static void join_alike(proof *x, fleet *all)
     for (uint32_t i = 0; i < all->len; i++)
         for (uint32_t k = i + 1; k < all->len; k++) {
             flight *a = &all->at[i], *b = &all->at[k];
-            tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
-                                  tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
-                                         fleet_equal_places(x, &a->event.counter, &b->event.counter)));
             if (a->wait || b->wait || a->twin.id || b->twin.id || a->event.syntax != b->event.syntax ||
-                !fleet_follows(x, NULL, 0, same) ||
+                !fleet_follows(x, NULL, 0, same_places(x, a, b)) ||
                 !fleet_follows(x, (tp_expr[]){a->guard, b->guard}, 2, tp_const(p, 0)))
                 continue;
             a->guard = tp_op2(p, TP_E_OR, a->guard, b->guard);
