@@ -154,7 +154,7 @@ static bool is_one_of(tp_str text, const char *const *words, size_t n)
 static bool is_module(const dialect *d, const tp_node *n)
 {
     static const char *const TOP[] = {"np", "numpy", "jnp", "jax", "lax", "nn", "math", "scipy"},
-                             *const BELOW[] = {"numpy", "nn", "lax", "special", "linalg", "scipy"};
+                             *const BELOW[] = {"numpy", "nn", "lax", "special", "linalg", "scipy", "ops"};
     if (n->kind == TP_N_NAME)
         return is_one_of(n->text, TOP, sizeof TOP / sizeof *TOP) && !is_assigned(d, n->text) &&
                !is_declared(d, n->text);
@@ -171,8 +171,8 @@ static const struct {
                  {"negative", "neg"},       {"sigmoid", "logistic"},
                  {"expit", "logistic"},     {"swish", "silu"},
                  {"concat", "concatenate"}, {"broadcasted_iota", "iota"},
-                 {"rint", "round"},         {"invert", "logical_not"},
-                 {"isfinite", "is_finite"}};
+                 {"average", "mean"},       {"rint", "round"},
+                 {"invert", "logical_not"}, {"isfinite", "is_finite"}};
 
 static const struct {
     const char *name;
@@ -257,6 +257,82 @@ static tp_node *short_call(dialect *d, tp_node *n)
     return NULL;
 }
 
+/* x[ds(i, 1), ds(0, n)]: sizes NULL: those of `like` */
+static tp_node *window_node(dialect *d, tp_node *x, const tp_node *starts, const tp_node *sizes, tp_node *like)
+{
+    tp_node **kids = TP_NEWN(d->c->arena, tp_node *, starts->nkids + 1);
+    kids[0] = x;
+    for (uint32_t i = 0; i < starts->nkids; i++) {
+        tp_node *size = sizes ? sizes->kids[i] : extent_node(d, like, int_node(d, starts, i));
+        kids[i + 1] = call_node(d, starts, "ds", 2, (tp_node *[]){starts->kids[i], size});
+    }
+    return node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, starts->nkids + 1, kids);
+}
+
+static bool is_pair_of_lists(const tp_node *n)
+{
+    return n->kind == TP_N_SEQUENCE && n->nkids == 2 && n->kids[0]->kind == TP_N_SEQUENCE &&
+           n->kids[1]->kind == TP_N_SEQUENCE;
+}
+
+/* dot_general(a, b, ((c, c), (b, b))), dynamic_slice(x, starts, sizes), dynamic_update_slice(x, u, starts) */
+static tp_node *lax_call(dialect *d, tp_node *n)
+{
+    if (tp_str_is(n->text, "dot_general")) {
+        tp_node *numbers = take_keyword(n, "dimension_numbers");
+        if (!numbers && n->nkids == 3)
+            numbers = n->kids[--n->nkids];
+        if (!numbers || numbers->kind != TP_N_SEQUENCE || numbers->nkids != 2 || !is_positional(n, 2) ||
+            !is_pair_of_lists(numbers->kids[0]) || !is_pair_of_lists(numbers->kids[1]))
+            return NULL;
+        tp_node *args[] = {n->kids[0], n->kids[1], keyword_node(d, "contract", numbers->kids[0]),
+                           keyword_node(d, "batch", numbers->kids[1])};
+        return call_node(d, n, "dot", 4, args);
+    }
+    bool lists = n->nkids == 3 && n->kids[n->nkids - 1]->kind == TP_N_SEQUENCE;
+    if (tp_str_is(n->text, "dynamic_slice") && lists && n->kids[1]->kind == TP_N_SEQUENCE &&
+        n->kids[1]->nkids == n->kids[2]->nkids)
+        return window_node(d, n->kids[0], n->kids[1], n->kids[2], NULL);
+    if (tp_str_is(n->text, "dynamic_update_slice") && lists) {
+        tp_node *at = node(d, n, TP_N_ATTRIBUTE, TP_S("at"), 1, &n->kids[0]);
+        tp_node *place = window_node(d, at, n->kids[2], NULL, n->kids[1]);
+        return node(d, n, TP_N_METHOD, TP_S("set"), 2, (tp_node *[]){place, n->kids[1]});
+    }
+    return NULL;
+}
+
+/* np.add.reduce(x, axis), np.add.outer(x, y) */
+static tp_node *operator_method(dialect *d, tp_node *n)
+{
+    static const struct {
+        const char *operator, * fold;
+    } FOLDS[] = {{"add", "sum"},     {"multiply", "prod"},   {"maximum", "max"},
+                 {"minimum", "min"}, {"logical_and", "all"}, {"logical_or", "any"}};
+    tp_node *x = n->kids[0];
+    if (x->kind != TP_N_ATTRIBUTE && !(x->kind == TP_N_NAME && x->prefixed))
+        return NULL;
+    for (size_t i = 0; tp_str_is(n->text, "reduce") && n->nkids > 1 && i < sizeof FOLDS / sizeof *FOLDS; i++) {
+        if (!tp_str_is(x->text, FOLDS[i].operator))
+            continue;
+        tp_node *out = call_node(d, n, FOLDS[i].fold, n->nkids - 1, n->kids + 1), *axis[] = {n->kids[1], NULL};
+        axis[1] = keyword_node(d, "axis", int_node(d, n, 0));
+        if (n->nkids == 2)
+            out = call_node(d, n, FOLDS[i].fold, 2, axis);
+        else if (n->kids[2]->kind != TP_N_KEYWORD)
+            out->kids[1] = keyword_node(d, "axis", out->kids[1]);
+        return out;
+    }
+    for (size_t i = 0; tp_str_is(n->text, "outer") && n->nkids == 3 && i < sizeof OPERATORS / sizeof *OPERATORS; i++)
+        if (tp_str_is(x->text, OPERATORS[i].name)) { /* of vectors: a matrix on the right is refused by its rank */
+            tp_node *column[] = {n->kids[1], node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                                 name_node(d, n, TP_S("None"))};
+            tp_node *row =
+                call_node(d, n, "reshape", 2, (tp_node *[]){n->kids[2], extent_node(d, n->kids[2], int_node(d, n, 0))});
+            return binary_node(d, n, OPERATORS[i].op, node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), row);
+        }
+    return NULL;
+}
+
 /* std, norm: of other functions with the same axes */
 static tp_node *composed_call(dialect *d, tp_node *n)
 {
@@ -315,6 +391,12 @@ static tp_node *translate_call(dialect *d, tp_node *n)
     if (!out && tp_str_is(n->text, "logical_not") && is_positional(n, 1))
         out = unary_node(d, n, TP_O_INVERT, n->kids[0]);
     out = out ? out : short_call(d, n);
+    out = out || !n->prefixed ? out : lax_call(d, n);
+    tp_node *approximate = !out && tp_str_is(n->text, "gelu") ? take_keyword(n, "approximate") : NULL;
+    if (approximate && approximate->kind == TP_N_NAME && tp_str_is(approximate->text, "False"))
+        n->text = TP_S("gelu_exact");
+    else if (approximate && (approximate->kind != TP_N_NAME || !tp_str_is(approximate->text, "True")))
+        n->text = TP_S("gelu of an unknown kind");
     out = out ? out : composed_call(d, n);
     out = out ? out : n;
     return dtype ? cast_node(d, out, dtype) : out;
@@ -328,6 +410,46 @@ static void name_axis(dialect *d, tp_node *n)
         n->kids[1] = keyword_node(d, "axis", n->kids[1]);
 }
 
+/* np.pad(x, 1), np.pad(x, (1, 0)), np.pad(x, ((1, 0), (0, 2))) */
+static void name_padding(dialect *d, tp_node *n)
+{
+    tp_node *width = n->nkids > 1 && n->kids[1]->kind != TP_N_KEYWORD ? n->kids[1] : NULL;
+    for (uint32_t i = 0; i < n->nkids && !width; i++)
+        if (n->kids[i]->kind == TP_N_KEYWORD && tp_str_is(n->kids[i]->text, "pad_width"))
+            width = n->kids[i]->kids[0];
+    if (!width || !n->nkids || n->kids[0]->kind == TP_N_KEYWORD)
+        return;
+    bool list = width->kind == TP_N_SEQUENCE && width->nkids, nested = list && width->kids[0]->kind == TP_N_SEQUENCE;
+    if (nested && width->nkids > 1) {
+        n->text = TP_S("pad_each");
+        return;
+    }
+    tp_node *pair = nested ? width->kids[0] : list ? width : NULL, *both[] = {width, width}, *copy;
+    if (pair && pair->nkids != 2)
+        return;
+    pair = pair ? pair : node(d, width, TP_N_SEQUENCE, (tp_str){NULL, 0}, 2, both);
+    copy = TP_NEW(d->c->arena, tp_node);
+    *copy = *pair;
+    n->text = TP_S("pad_all");
+    for (uint32_t i = 1; i < n->nkids; i++)
+        if (n->kids[i] == width)
+            n->kids[i] = copy;
+        else if (n->kids[i]->kind == TP_N_KEYWORD && n->kids[i]->kids[0] == width)
+            n->kids[i]->kids[0] = copy;
+}
+
+/* x[np.ix_(a, b)] is x[a[:, None], b] */
+static void open_mesh(dialect *d, tp_node *n)
+{
+    tp_node *mesh = n->nkids == 2 ? n->kids[1] : NULL;
+    if (!mesh || mesh->kind != TP_N_CALL || !mesh->prefixed || !tp_str_is(mesh->text, "ix_") || !is_positional(mesh, 2))
+        return;
+    tp_node *column[] = {mesh->kids[0], node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                         name_node(d, n, TP_S("None"))};
+    tp_node *kids[] = {n->kids[0], node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), mesh->kids[1]};
+    *n = *node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, kids);
+}
+
 /* Functions that mean something else under their module's name than under ours. */
 static bool differs(const tp_node *module, tp_node *n)
 {
@@ -335,6 +457,8 @@ static bool differs(const tp_node *module, tp_node *n)
          scipy = tp_str_is(module->text, "special") || tp_str_is(module->text, "scipy");
     if (lax && n->nkids == 3 && (tp_str_is(n->text, "max") || tp_str_is(n->text, "min")))
         n->text = tp_str_is(n->text, "max") ? TP_S("maximum") : TP_S("minimum");
+    if (lax && n->nkids == 4 && tp_str_is(n->text, "select"))
+        n->text = TP_S("where");
     if (lax && tp_str_is(n->text, "round")) /* halves away from zero */
         return true;
     if (!lax && n->nkids == 3 && tp_str_is(n->text, "take")) /* of all elements in a row */
@@ -356,8 +480,13 @@ static tp_node *translate_method(dialect *d, tp_node *n)
         n->nkids -= module;
         if (module)
             name_axis(d, n);
+        if (module && tp_str_is(n->text, "pad") && !tp_str_is(x->text, "lax"))
+            name_padding(d, n);
         return translate_call(d, n);
     }
+    tp_node *own = operator_method(d, n);
+    if (own)
+        return own;
     if ((tp_str_is(n->text, "ravel") || tp_str_is(n->text, "flatten")) && n->nkids == 1)
         return call_node(d, n, "reshape", 2, (tp_node *[]){x, int_node(d, n, -1)});
     if (n->nkids == 2)
@@ -407,6 +536,8 @@ static tp_node *translate(dialect *d, tp_node *n)
         n->kids[i] = translate(d, n->kids[i]);
     if (n->kind == TP_N_CALL)
         return translate_call(d, n);
+    if (n->kind == TP_N_INDEX)
+        open_mesh(d, n);
     if (n->kind == TP_N_METHOD)
         return translate_method(d, n);
     if (n->kind == TP_N_ATTRIBUTE)

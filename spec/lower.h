@@ -176,6 +176,7 @@ void lower_check_note(tp_lower *l, const tp_node *note, tp_vid v);
 /* lower_written.c: statements of the language, in place of a word at `at`, which is where messages about them point. */
 void lower_written(tp_lower *l, const tp_node *at, tp_str text);
 void lower_written_at(tp_lower *l, const tp_json *at, tp_str text);
+tp_block lower_parse_written(tp_lower *l, const tp_node *at, tp_str text);
 /* The value of a function without parameters, which is all of the text. */
 tp_vid lower_written_value(tp_lower *l, const tp_node *at, tp_str text);
 /* The name, or one like it that nothing has here. */
@@ -303,6 +304,8 @@ void lower_bind_names(tp_lower *l, const tp_node *target, tp_thing *x, const tp_
 /* A LAMBDA, TERNARY or COMPREHENSION, scan, fori_loop, map and vmap, while_loop, cond, sum of a list, …; NULL: n is
  * none. */
 tp_thing *lower_higher(tp_lower *l, const tp_node *n);
+/* lower_library.c: a call of a function that is written in the language; NULL: n is none. */
+tp_thing *lower_library(tp_lower *l, const tp_node *n);
 /* A call of any function. */
 tp_thing *lower_call_function(tp_lower *l, const tp_function *f, const tp_arguments *args, const tp_node *n);
 
@@ -338,6 +341,7 @@ tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n);
 tp_vid lower_dot(tp_lower *l, tp_vid a, tp_vid b, const int64_t *pairs, uint32_t ncontract, uint32_t nbatch,
                  tp_dtype out, const tp_node *n);
 tp_vid lower_dot_call(tp_lower *l, const tp_node *n);
+tp_vid lower_tensordot(tp_lower *l, const tp_node *n);
 /* a @ b; in bodies of rank 2. */
 tp_vid lower_matmul(tp_lower *l, tp_vid a, tp_vid b, const tp_node *n);
 

@@ -14,12 +14,19 @@ static tp_vid call_where(tp_lower *l, const tp_node *n)
 
 static tp_vid call_clip(tp_lower *l, const tp_node *n)
 {
-    static const char *const PARAMS[] = {"x", "lo", "hi", NULL};
+    static const char *const BODY[] = {"x", "lo", "hi", NULL}, *const NUMPY[] = {"x", "min", "max", NULL};
     const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    bool names = false;
+    for (uint32_t i = 0; i < n->nkids && l->reference; i++)
+        names |= n->kids[i]->kind == TP_N_KEYWORD && n->kids[i]->text.p[0] == 'm';
+    lower_bind_args(l, n, 0, names ? NUMPY : BODY, l->reference ? 1 : 3, args);
     tp_vid v = lower_expr(l, args[0]);
-    v = lower_binary(l, TP_P_MAXIMUM, v, lower_expr(l, args[1]), n);
-    return lower_binary(l, TP_P_MINIMUM, v, lower_expr(l, args[2]), n);
+    for (int i = 1; i < 3; i++) { /* in references one of them may be None, or not there */
+        bool none = !args[i] || (l->reference && args[i]->kind == TP_N_NAME && tp_str_is(args[i]->text, "None"));
+        if (!none)
+            v = lower_binary(l, i == 1 ? TP_P_MAXIMUM : TP_P_MINIMUM, v, lower_expr(l, args[i]), n);
+    }
+    return v;
 }
 
 /* Does the text show that m divides it: a product with a multiple of m, sums of such? */
@@ -126,10 +133,6 @@ static void refuse_call_form(tp_lower *l, const tp_node *n)
                    "`print` is not part of the language");
     if (tp_str_is(n->text, "int"))
         lower_fail(l, n, "write x // y of integers, or x.astype(int32)", "`int` is not a function here");
-    if (tp_str_is(n->text, "eye") || tp_str_is(n->text, "identity"))
-        lower_fail(l, n, "write arange(n)[:, None] == arange(n)", "`%.*s` is not a function here", TP_FMT(n->text));
-    if (tp_str_is(n->text, "take_along_axis"))
-        lower_fail(l, n, "loop over the rows: p[i] = x[i, t[i]]", "`take_along_axis` is not a function here");
     if (tp_str_is(n->text, "empty") || tp_str_is(n->text, "empty_like"))
         lower_fail(l, n, "write zeros(shape, dtype), or zeros_like(x)", "the elements of `%.*s` have no values",
                    TP_FMT(n->text));

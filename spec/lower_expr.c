@@ -446,6 +446,15 @@ static tp_vid lower_extent(tp_lower *l, const tp_node *n)
 
 static tp_vid lower_attribute(tp_lower *l, const tp_node *n)
 {
+    bool ndim = tp_str_is(n->text, "ndim"), size = tp_str_is(n->text, "size");
+    if (l->reference && (ndim || size)) {
+        uint32_t rank;
+        const tp_expr *dims = lower_shape_of(l, n->kids[0], &rank);
+        tp_expr e = tp_const(l->k->exprs, ndim ? rank : 1);
+        for (uint32_t d = 0; d < rank && size; d++)
+            e = tp_op2(l->k->exprs, TP_E_MUL, e, dims[d]);
+        return lower_weak_int(l, e);
+    }
     if (!tp_str_is(n->text, "T"))
         lower_fail(l, n, tp_str_is(n->text, "shape") ? "write x.shape[0]" : "the attributes are x.T and x.shape[0]",
                    "`.%.*s` is not a value", TP_FMT(n->text));

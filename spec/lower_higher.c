@@ -663,5 +663,8 @@ tp_thing *lower_higher(tp_lower *l, const tp_node *n)
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
         if (tp_str_is(n->text, ROWS[i].name))
             return ROWS[i].call(l, n);
-    return n->prefixed && tp_str_is(n->text, "map") ? call_map(l, n) : call_of_list(l, n);
+    if (n->prefixed && tp_str_is(n->text, "map"))
+        return call_map(l, n);
+    tp_thing *x = call_of_list(l, n);
+    return x ? x : lower_library(l, n);
 }

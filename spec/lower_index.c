@@ -388,6 +388,49 @@ static tp_vid part_at(tp_lower *l, tp_vid v, place *at, const tp_node *n)
     return out;
 }
 
+/* The index, which the reference looks outside with where it is outside of the extent. */
+static tp_vid checked(tp_lower *l, tp_vid index, tp_expr extent, const tp_node *n)
+{
+    tp_vid all = lower_new_value(l, TP_I32, 1, &extent);
+    lower_emit(l, TP_P_IOTA, all, 0, NULL, n)->integer = 0;
+    return lower_take(l, all, lower_coerce(l, lower_promote(l, index, TP_I32, n), TP_I32, n), 0, n);
+}
+
+/* x[rows, columns]: arrays of adjacent dimensions, which are one for this. */
+static tp_vid several_arrays(tp_lower *l, tp_vid v, const place *at, const tp_node *n)
+{
+    const tp_value x = *lower_value(l, v);
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t first = x.rank, last = 0, rank = 0;
+    tp_vid index = -1;
+    for (uint32_t i = 0; i < at->n; i++) {
+        const part *q = &at->parts[i];
+        if (q->kind != PART_ARRAY && q->kind != PART_ALL)
+            lower_fail(l, q->node, "index in two steps", "several arrays and another subscript index one value");
+        if (q->kind != PART_ARRAY)
+            continue;
+        if (index >= 0 && q->dim != last + 1)
+            lower_fail(l, n, "take along one dimension at a time",
+                       "arrays of dimensions that lie apart index one value");
+        tp_vid own = checked(l, q->start, x.dims[q->dim], q->node);
+        if (index >= 0) {
+            index = lower_binary(l, TP_P_MUL, index, lower_weak_int(l, x.dims[q->dim]), n);
+            own = lower_binary(l, TP_P_ADD, index, own, n);
+        }
+        index = own;
+        first = first < q->dim ? first : q->dim;
+        last = q->dim;
+    }
+    if (lower_is_ragged(l, v))
+        lower_fail(l, n, "take along one dimension at a time", "a slice whose size is not known from the sizes");
+    for (uint32_t d = 0; d < x.rank; d++)
+        if (d > first && d <= last)
+            dims[rank - 1] = tp_op2(l->k->exprs, TP_E_MUL, dims[rank - 1], x.dims[d]);
+        else
+            dims[rank++] = x.dims[d];
+    return lower_take(l, lower_reshape(l, v, rank, dims, n), index, first, n);
+}
+
 tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n)
 {
     place at;
@@ -397,6 +440,8 @@ tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n)
     if (!l->reference && (!at.fixed || at.arrays))
         lower_fail(l, n, "subscript the ref, with ds(start, size); or use take",
                    "a value is cut between literal bounds only");
+    if (at.arrays > 1 && l->reference)
+        return several_arrays(l, v, &at, n);
     if (at.arrays > 1)
         lower_fail(l, n, "take along one dimension at a time", "several arrays index one value");
     if (at.arrays && at.indices)

@@ -33,7 +33,8 @@ tp_vid lower_fold_call(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     static const char *const PARAMS[] = {"x", "axis", "keepdims", NULL};
     const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, prim == TP_P_ARGMAX || prim == TP_P_ARGMIN ? 2 : 1, args);
+    bool arg = prim == TP_P_ARGMAX || prim == TP_P_ARGMIN;
+    lower_bind_args(l, n, 0, PARAMS, arg && !l->reference ? 2 : 1, args);
     tp_vid v = lower_expr(l, args[0]);
     const tp_value *x = lower_value(l, v);
     bool logical = prim == TP_P_ANY || prim == TP_P_ALL;
@@ -53,8 +54,8 @@ tp_vid lower_fold_call(tp_lower *l, tp_prim prim, const tp_node *n)
     else
         for (; naxes < x->rank; naxes++)
             axes[naxes] = naxes;
-    if ((prim == TP_P_ARGMAX || prim == TP_P_ARGMIN) && naxes != 1)
-        lower_fail(l, args[1], NULL, "`%.*s` takes one axis", TP_FMT(n->text));
+    if (arg && naxes != 1)
+        lower_fail(l, args[1] ? args[1] : n, NULL, "`%.*s` takes one axis", TP_FMT(n->text));
     return lower_fold(l, prim, v, axes, naxes, lower_read_flag(l, args[2]), n);
 }
 
@@ -63,15 +64,17 @@ tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     static const char *const PARAMS[] = {"x", "axis", "reverse", NULL};
     const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    lower_bind_args(l, n, 0, PARAMS, l->reference ? 1 : 2, args);
     tp_vid v = lower_expr(l, args[0]);
     const tp_value *x = lower_value(l, v);
+    if (!args[1] && x->rank != 1)
+        lower_fail(l, n, "name the axis", "`%.*s` of an array of rank %u", TP_FMT(n->text), x->rank);
     if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || x->rank == 0)
         lower_fail(l, args[0], NULL, "`%.*s` takes arrays of numbers, not %.*s", TP_FMT(n->text),
                    TP_FMT(lower_type_text(l, v)));
     if (tp_is_scale(x->dtype))
         lower_fail_scale(l, tp_prim_info(prim)->name, x->dtype, args[0]);
-    int64_t axis = lower_read_axis(l, args[1], x->rank);
+    int64_t axis = args[1] ? lower_read_axis(l, args[1], x->rank) : 0;
     v = lower_masked(l, v, (uint32_t)axis, prim, n);
     x = lower_value(l, v);
     tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
@@ -196,6 +199,39 @@ tp_vid lower_dot_call(tp_lower *l, const tp_node *n)
         lower_fail(l, args[4], NULL, "a dot of %s cannot accumulate in %s", tp_dtype_info(x->dtype)->name,
                    tp_dtype_info(out)->name);
     return lower_dot(l, a, b, pairs, ncontract, nbatch, lower_dtype(l, out), n);
+}
+
+/* tensordot(a, b, axes); inner(a, b): along the last of both */
+tp_vid lower_tensordot(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"a", "b", "axes", NULL};
+    const tp_node *args[3];
+    bool inner = tp_str_is(n->text, "inner");
+    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    tp_vid a = lower_expr(l, args[0]), b = lower_expr(l, args[1]);
+    lower_unify(l, &a, &b, n);
+    check_dot_types(l, a, b, n);
+    const tp_value *x = lower_value(l, a), *y = lower_value(l, b);
+    int64_t pairs[4 * TP_MAX_RANK], p[TP_MAX_RANK], q[TP_MAX_RANK], k = 2;
+    uint32_t count;
+    if (!inner && args[2] && args[2]->kind == TP_N_SEQUENCE && args[2]->nkids == 2) {
+        count = lower_read_axes(l, args[2]->kids[0], x->rank, p);
+        if (lower_read_axes(l, args[2]->kids[1], y->rank, q) != count)
+            lower_fail(l, args[2], NULL, "the two lists of axes differ in length");
+        for (uint32_t i = 0; i < count; i++) {
+            pairs[2 * i] = p[i];
+            pairs[2 * i + 1] = q[i];
+        }
+        return lower_dot(l, a, b, pairs, count, 0, lower_value(l, a)->dtype, n);
+    }
+    k = inner ? 1 : args[2] ? lower_literal_int(l, args[2], "the number of axes") : 2;
+    if (k < 1 || k > (int64_t)x->rank || k > (int64_t)y->rank || (inner && args[2]))
+        lower_fail(l, n, NULL, "%lld axes of values of rank %u and %u", (long long)k, x->rank, y->rank);
+    for (int64_t i = 0; i < k; i++) {
+        pairs[2 * i] = (int64_t)x->rank - k + i;
+        pairs[2 * i + 1] = inner ? (int64_t)y->rank - 1 : i;
+    }
+    return lower_dot(l, a, b, pairs, (uint32_t)k, 0, x->dtype, n);
 }
 
 static bool is_scalar(tp_lower *l, tp_vid v)

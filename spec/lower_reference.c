@@ -21,12 +21,18 @@ static tp_vid real_argument(tp_lower *l, const tp_node *n)
     return v;
 }
 
-static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes, bool keep, const tp_node *n)
+/* Over less elements than there are: `less` of them. */
+static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes, bool keep, int64_t less,
+                      const tp_node *n)
 {
     tp_expr count = tp_const(l->k->exprs, 1);
     for (uint32_t i = 0; i < naxes; i++)
         if (lower_length(l, x, (uint32_t)axes[i]) < 0)
             count = tp_op2(l->k->exprs, TP_E_MUL, count, lower_value(l, x)->dims[axes[i]]);
+        else if (less)
+            lower_fail(l, n, "write it out", "`ddof` of a slice whose size is not known from the sizes");
+    if (less)
+        count = tp_op2(l->k->exprs, TP_E_SUB, count, tp_const(l->k->exprs, less));
     tp_vid mean =
         lower_binary(l, TP_P_DIV, lower_fold(l, TP_P_SUM, x, axes, naxes, keep, n), lower_weak_int(l, count), n);
     for (uint32_t i = 0; i < naxes; i++)
@@ -38,9 +44,11 @@ static tp_vid average(tp_lower *l, tp_vid x, const int64_t *axes, uint32_t naxes
 /* mean, var, softmax, log_softmax, logsumexp */
 static tp_vid call_normalising(tp_lower *l, const tp_node *n)
 {
-    static const char *const PARAMS[] = {"x", "axis", "keepdims", NULL};
-    const tp_node *args[3];
-    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    static const char *const PARAMS[] = {"x", "axis", "keepdims", NULL}, *const VAR[] = {"x", "axis", "keepdims",
+                                                                                         "ddof", NULL};
+    const tp_node *args[4] = {NULL};
+    lower_bind_args(l, n, 0, tp_str_is(n->text, "var") ? VAR : PARAMS, 1, args);
+    int64_t less = args[3] ? lower_literal_int(l, args[3], "ddof") : 0;
     tp_vid x = real_argument(l, args[0]);
     uint32_t rank = lower_value(l, x)->rank;
     int64_t axes[TP_MAX_RANK];
@@ -52,10 +60,10 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     else
         naxes = axes_of(l, args[1], rank, axes);
     if (tp_str_is(n->text, "mean"))
-        return average(l, x, axes, naxes, keep, n);
+        return average(l, x, axes, naxes, keep, 0, n);
     if (tp_str_is(n->text, "var")) {
-        tp_vid centred = lower_binary(l, TP_P_SUB, x, average(l, x, axes, naxes, true, n), n);
-        return average(l, lower_unary(l, TP_P_SQUARE, centred, n), axes, naxes, keep, n);
+        tp_vid centred = lower_binary(l, TP_P_SUB, x, average(l, x, axes, naxes, true, 0, n), n);
+        return average(l, lower_unary(l, TP_P_SQUARE, centred, n), axes, naxes, keep, less, n);
     }
     tp_vid max = lower_fold(l, TP_P_MAX, x, axes, naxes, true, n);
     tp_vid below = lower_binary(l, TP_P_SUB, x, max, n), e = lower_unary(l, TP_P_EXP, below, n);
@@ -183,6 +191,18 @@ static const char *read_letters(tp_lower *l, const tp_node *text, const char *at
     return at;
 }
 
+static void once(const term *x, uint32_t count, char *out)
+{
+    uint32_t n = 0;
+    for (int letter = 'A'; letter <= 'z'; letter++) {
+        uint32_t times = 0;
+        for (uint32_t i = 0; i < count; i++)
+            times += strchr(x[i].letters, letter) != NULL;
+        if (times == 1 && n < TP_MAX_RANK)
+            out[n++] = (char)letter;
+    }
+}
+
 static tp_vid call_einsum(tp_lower *l, const tp_node *n)
 {
     const tp_node *text = n->nkids ? n->kids[0] : NULL;
@@ -193,6 +213,7 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
     const char *at = tp_cstr(l->c->arena, text->text);
     char out[TP_MAX_RANK + 1] = {0};
     tp_dtype wide = TP_I32;
+    bool implied = false;
     for (uint32_t i = 0; i < count; i++) {
         x[i].v = lower_expr(l, n->kids[i + 1]);
         wide = tp_is_float(lower_value(l, x[i].v)->dtype) ? TP_F64 : wide;
@@ -203,12 +224,15 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
         if (strlen(x[i].letters) != lower_value(l, x[i].v)->rank || tp_is_weak(lower_value(l, x[i].v)->dtype))
             lower_fail(l, n->kids[i + 1], NULL, "this is %.*s, and has the letters `%s`",
                        TP_FMT(lower_type_text(l, x[i].v)), x[i].letters);
-        if (*at != (i + 1 < count ? ',' : '-'))
+        implied = i + 1 == count && !*at;
+        if (!implied && *at != (i + 1 < count ? ',' : '-'))
             lower_fail(l, text, "write \"ij,jk->ik\"", "the letters of %u operands and of the result are expected",
                        count);
-        at++;
+        at += !implied;
     }
-    if (*at != '>' || *read_letters(l, text, at + 1, out, TP_MAX_RANK))
+    if (implied) /* the letters that stand once, in their order */
+        once(x, count, out);
+    else if (*at != '>' || *read_letters(l, text, at + 1, out, TP_MAX_RANK))
         lower_fail(l, text, "write \"ij,jk->ik\"", "the letters of the result are expected after `->`");
     for (uint32_t i = 1; i < count; i++) {
         char kept[8 * TP_MAX_RANK + 1] = {0};
@@ -242,13 +266,23 @@ static bool is_counted(tp_lower *l, const tp_node *n)
     return !x->rank && tp_is_int(x->dtype) && !tp_is_weak(x->dtype);
 }
 
-/* arange(n), arange(lo, hi) */
+/* arange(n), arange(lo, hi), arange(lo, hi, step) */
 static tp_vid call_arange(tp_lower *l, const tp_node *n)
 {
-    static const char *const PARAMS[] = {"start", "stop", NULL};
-    const tp_node *args[2];
+    static const char *const PARAMS[] = {"start", "stop", "step", NULL};
+    const tp_node *args[3];
     tp_exprs *p = l->k->exprs;
     lower_bind_args(l, n, 0, PARAMS, 1, args);
+    int64_t step = args[2] ? lower_literal_int(l, args[2], "the step") : 1;
+    if (!step || (args[2] && !args[1]))
+        lower_fail(l, n, "write arange(lo, hi, step)", "a step without its bounds, or of 0");
+    if (step != 1) {
+        tp_expr lo = lower_static_int(l, args[0], "the start"), hi = lower_static_int(l, args[1], "the end");
+        tp_expr span = step > 0 ? tp_op2(p, TP_E_SUB, hi, lo) : tp_op2(p, TP_E_SUB, lo, hi);
+        tp_expr count = tp_expr_normal(p, tp_op2(p, TP_E_CDIV, span, tp_const(p, step > 0 ? step : -step)));
+        tp_vid by = lower_binary(l, TP_P_MUL, iota(l, 1, &count, 0, n), lower_weak_int(l, tp_const(p, step)), n);
+        return lower_binary(l, TP_P_ADD, by, lower_weak_int(l, lo), n);
+    }
     if (is_counted(l, args[0]) || (args[1] && is_counted(l, args[1]))) {
         tp_vid from = lower_expr(l, args[0]);
         if (!args[1])
@@ -375,6 +409,31 @@ static tp_vid call_swapaxes(tp_lower *l, const tp_node *n)
     return out;
 }
 
+/* moveaxis(x, from, to) */
+static tp_vid call_moveaxis(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"a", "source", "destination", NULL};
+    const tp_node *args[3];
+    tp_expr dims[TP_MAX_RANK];
+    int32_t from[TP_MAX_RANK];
+    lower_bind_args(l, n, 0, PARAMS, 3, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value x = *lower_value(l, v);
+    int64_t a = lower_read_axis(l, args[1], x.rank), b = lower_read_axis(l, args[2], x.rank);
+    for (int64_t d = 0, k = 0; d < x.rank; d++) {
+        k += k == a;
+        from[d] = (int32_t)(d == b ? a : k++);
+        dims[d] = x.dims[from[d]];
+    }
+    tp_vid out = lower_new_value(l, x.dtype, x.rank, dims);
+    tp_inst *inst = lower_emit(l, TP_P_TRANSPOSE, out, 1, &v, n);
+    for (uint32_t d = 0; d < x.rank; d++)
+        inst->ints[d] = from[d];
+    inst->nints = x.rank;
+    lower_lengths(l, out, v, from);
+    return out;
+}
+
 static tp_vid call_matmul(tp_lower *l, const tp_node *n)
 {
     static const char *const PARAMS[] = {"a", "b", NULL};
@@ -400,7 +459,10 @@ static tp_vid call_matmul(tp_lower *l, const tp_node *n)
     X("full_like", call_like)                                                                                          \
     X("tril", call_triangle)                                                                                           \
     X("triu", call_triangle)                                                                                           \
-    X("swapaxes", call_swapaxes)
+    X("swapaxes", call_swapaxes)                                                                                       \
+    X("moveaxis", call_moveaxis)                                                                                       \
+    X("tensordot", lower_tensordot)                                                                                    \
+    X("inner", lower_tensordot)
 
 const char *const *tp_reference_functions(size_t *n)
 {
@@ -441,6 +503,21 @@ static tp_vid updated(tp_lower *l, const tp_node *n)
                 {"multiply", TP_P_MUL}, {"mul", TP_P_MUL},     {"divide", TP_P_DIV},
                 {"max", TP_P_MAXIMUM},  {"min", TP_P_MINIMUM}, {"power", TP_P_POW}};
     const tp_node *place = n->kids[0];
+    if (tp_str_is(n->text, "add") && n->nkids == 2 && place->nkids == 2 && place->kids[1]->kind == TP_N_NAME) {
+        const tp_value *by = lower_value(l, lower_expr(l, place->kids[1]));
+        if (by->rank == 1 && tp_is_int(by->dtype)) { /* an element may come several times */
+            tp_node *kids[] = {place->kids[0]->kids[0], place->kids[1], n->kids[1]},
+                    *call = TP_NEW(l->c->arena, tp_node);
+            *call = *n;
+            call->kind = TP_N_CALL;
+            call->prefixed = true;
+            call->text = TP_S("scatter_add");
+            call->nkids = 3;
+            call->kids = TP_NEWN(l->c->arena, tp_node *, 3);
+            memcpy(call->kids, kids, sizeof kids);
+            return lower_expr(l, call);
+        }
+    }
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         if (!tp_str_is(n->text, ROWS[i].name) || n->nkids != 2 || n->kids[1]->kind == TP_N_KEYWORD)
             continue;

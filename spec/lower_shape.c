@@ -95,15 +95,40 @@ static tp_vid call_reshape(tp_lower *l, tp_prim prim, const tp_node *n)
     return lower_reshape(l, v, rank, dims, n);
 }
 
+/* squeeze(x): without the dimensions of extent 1 */
+static tp_vid squeeze_all(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value x = *lower_value(l, v);
+    tp_expr dims[TP_MAX_RANK];
+    int32_t from[TP_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < x.rank; d++) {
+        int64_t one;
+        bool constant = tp_expr_is_const(l->k->exprs, x.dims[d], &one);
+        if (!constant)
+            lower_fail(l, n, "name the axis", "whether a dimension of extent %.*s is squeezed depends on the sizes",
+                       TP_FMT(tp_expr_text(l->k->exprs, x.dims[d])));
+        if (one == 1)
+            continue;
+        from[rank] = (int32_t)d;
+        dims[rank++] = x.dims[d];
+    }
+    tp_vid out = lower_reshape(l, v, rank, dims, n);
+    lower_lengths(l, out, v, from);
+    return out;
+}
+
 static tp_vid call_expand_squeeze(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     bool expand = prim == TP_P_EXPAND_DIMS;
     static const char *const PARAMS[] = {"x", "axis", NULL};
     const tp_node *args[2];
     tp_expr dims[TP_MAX_RANK + 1];
-    lower_bind_args(l, n, 0, PARAMS, 2, args);
+    lower_bind_args(l, n, 0, PARAMS, l->reference && !expand ? 1 : 2, args);
     tp_vid v = lower_expr(l, args[0]);
     const tp_value *x = lower_value(l, v);
+    if (!args[1])
+        return squeeze_all(l, v, n);
     if (expand && x->rank == TP_MAX_RANK)
         lower_fail(l, n, NULL, "at most %d dimensions", TP_MAX_RANK);
     int64_t axis = lower_read_axis(l, args[1], x->rank + (expand ? 1 : 0)), one;

@@ -65,6 +65,12 @@ static tp_block parse(tp_lower *l, const position *at, tp_str text)
     return block;
 }
 
+tp_block lower_parse_written(tp_lower *l, const tp_node *at, tp_str text)
+{
+    position here = {at->source, at->from, at->to};
+    return parse(l, &here, text);
+}
+
 void lower_written_at(tp_lower *l, const tp_json *at, tp_str text)
 {
     position here = {at, 0, (uint32_t)at->u.string.n};
