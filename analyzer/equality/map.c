@@ -52,7 +52,7 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
 uint32_t sum_map(summary *s, uint32_t id, index_map map, void *ctx)
 {
     const sum a = *sum_get(s, id);
-    uint32_t total = sum_constant(s, 0);
+    uint32_t *part = TP_NEWN(s->arena, uint32_t, a.n + 1), n = 0;
     sum_spend(s);
     for (uint32_t i = 0; i < a.n; i++) {
         product p = product_of(a.at[i].num, a.at[i].den);
@@ -72,9 +72,9 @@ uint32_t sum_map(summary *s, uint32_t id, index_map map, void *ctx)
         }
         if (a.at[i].exponent)
             r = sum_multiply(s, r, sum_exponential(s, sum_map(s, a.at[i].exponent, map, ctx)));
-        total = sum_add(s, total, r, 1);
+        part[n++] = r;
     }
-    return total;
+    return sum_of_all(s, part, n);
 }
 
 uint32_t sum_subst(summary *s, uint32_t id, const tp_expr *with, uint32_t n)

@@ -276,6 +276,26 @@ uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale)
     return sum_from(s, at, x.n + y.n);
 }
 
+uint32_t sum_of_all(summary *s, const uint32_t *part, uint32_t n)
+{
+    uint32_t count = 0, total = sum_constant(s, 0);
+    for (uint32_t i = 0; i < n; i++)
+        count += sum_get(s, part[i])->n;
+    if (count > MAX_PRODUCTS) { /* what cancels may leave few enough */
+        for (uint32_t i = 0; i < n; i++)
+            total = sum_add(s, total, part[i], 1);
+        return total;
+    }
+    product *at = TP_NEWN(s->arena, product, count + 1);
+    for (uint32_t i = 0, k = 0; i < n; i++) {
+        const sum x = *sum_get(s, part[i]);
+        if (x.n)
+            memcpy(&at[k], x.at, x.n * sizeof *at);
+        k += x.n;
+    }
+    return sum_from(s, at, count);
+}
+
 /* Adds a condition to p; false: p is 0 then. Conjunctions are taken apart. */
 bool product_guard(summary *s, product *p, tp_expr condition)
 {

@@ -97,6 +97,8 @@ uint32_t sum_constant(summary *s, int64_t v);
 /* Is it one fraction other than 0? */
 bool sum_is_fraction(const summary *s, uint32_t id, int64_t *num, int64_t *den);
 uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale);
+/* Of n sums. */
+uint32_t sum_of_all(summary *s, const uint32_t *part, uint32_t n);
 uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
 uint32_t sum_of_atom(summary *s, const atom *a, int power);
 uint32_t sum_of_index(summary *s, tp_expr e);
