@@ -35,12 +35,12 @@ static void write_cell(const tp_page *p, const tp_block_map *m, grid g, uint32_t
     if (outside && !v)
         return;
     const char *color = outside ? "bad" : "a";
+    double shade = v == 0 ? 0 : outside ? 0.5 : v == 1 ? 0.2 : 0.2 + 0.3 * (double)v / (double)most; /* as the key */
     fprintf(p->out,
             "<rect x=\"%ld\" y=\"%ld\" width=\"%u\" height=\"%u\" fill=\"%s%s%s\" fill-opacity=\"%.2f\" "
             "stroke=\"var(--%s)\"",
             (long)(c + g.rim) * g.side + 2, (long)(r + g.rim) * g.side + 2, g.side - 2, g.side - 2,
-            v ? "var(--" : "none", v ? color : "", v ? ")" : "", v ? 0.12 + 0.38 * (double)v / (double)most : 0.0,
-            color);
+            v ? "var(--" : "none", v ? color : "", v ? ")" : "", shade, color);
     if (g.numbers)
         tp_html_raw(p, "/>\n");
     else if (v)

@@ -66,7 +66,7 @@ const char *const tp_page_style[] = {
     "background:repeating-linear-gradient(45deg,transparent 0 3px,var(--dim) 3px 5px)}"
     ".legend{font-size:.88rem;color:var(--dim)}"
     ".bar{position:relative;height:1.5rem;border:1px solid var(--dim);display:flex;margin:.4rem 0;max-width:48rem}"
-    ".bar i{display:block;height:100%;background:var(--a);border-right:1px solid var(--card)}"
+    ".bar i{display:block;min-width:2px;height:100%;background:var(--a);border-right:1px solid var(--card)}"
     ".bar i.odd{background:var(--note)}.bar.over i{background:var(--bad)}"
     ".bar b{position:absolute;top:-.35rem;bottom:-.35rem;width:2px;background:var(--ink)}"
     ".share{min-width:6rem;width:30%}.share i{display:block;height:.9rem;margin-top:.25rem;background:var(--a)}"
