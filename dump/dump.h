@@ -22,6 +22,10 @@ const tp_dump *tp_dump_find(tp_str name);
 /* The phase, for every dtype combination of the spec; budgets are those of the context's arena. */
 tp_str tp_dump_text(tp_ctx *c, const tp_spec *s, const tp_dump *d);
 
+/* body.c: statements of the kernel's body, one a line, with what is to be said of an instruction; note may be NULL. */
+typedef const char *(*tp_dump_note)(const void *ctx, const tp_inst *i);
+void tp_dump_region(const tp_kernel *k, const tp_region *r, tp_dump_note note, const void *ctx, tp_buf *b);
+
 /* "float32[M, bk]" */
 void tp_dump_type(tp_buf *b, tp_dtype dtype, tp_exprs *p, uint32_t rank, const tp_expr *dims);
 /* "0 <= i <= cdiv(N, bn) - 1" */

@@ -162,7 +162,7 @@ _tileproof() {
         '*--max-memory[memory for the arrays of one run (default 2048)]:MIB:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count the verdicts of each rule]' \
-        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
+        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms, plan]:PHASES:_files' \
         '*--timings[how long each spec took, with verify each tier of evidence, on standard error]' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \
@@ -326,7 +326,7 @@ _tileproof() {
         '*--max-steps[largest grid to execute (default 100000000)]:N:_files' \
         '*--plot[draw blocks, copies and VMEM after the report\: auto, unicode, ascii]:STYLE:_files' \
         '*--statistics[count the verdicts of each rule]' \
-        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms]:PHASES:_files' \
+        '*--dump[print intermediate results instead of a report\: tokens, body, windows, leaks, claims, terms, plan]:PHASES:_files' \
         '*--timings[how long each spec took, with verify each tier of evidence, on standard error]' \
         '*--no-progress[do not show on a terminal what is done, how far it is and for how long]' \
         '*--config[settings file (default\: .tileproof.json, the nearest to the specs, else to the working folder); none\: without one]:FILE:_files' \

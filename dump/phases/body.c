@@ -5,6 +5,8 @@ typedef struct printer {
     const tp_kernel *k;
     const tp_program *p;
     tp_buf *b;
+    tp_dump_note note; /* NULL: none */
+    const void *ctx;
 } printer;
 
 static void put_region(const printer *x, const tp_region *r, int depth);
@@ -63,6 +65,8 @@ static void put_inst(const printer *x, const tp_inst *i)
         put_access(x, i->access);
     }
     put_numbers(x, i);
+    if (x->note)
+        tp_buf_printf(x->b, "    -- %s", x->note(x->ctx, i));
 }
 
 static void put_statement(const printer *x, const tp_statement *s, int depth)
@@ -135,11 +139,16 @@ static void put_region(const printer *x, const tp_region *r, int depth)
         put_statement(x, &r->at[i], depth);
 }
 
+void tp_dump_region(const tp_kernel *k, const tp_region *r, tp_dump_note note, const void *ctx, tp_buf *b)
+{
+    put_region(&(printer){k, k->body, b, note, ctx}, r, 0);
+}
+
 static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
 {
     (void)c;
     if (k->body)
-        put_region(&(printer){k, k->body, b}, &k->body->statements, 0);
+        tp_dump_region(k, &k->body->statements, NULL, NULL, b);
 }
 
 const tp_dump tp_dump_body = {"body", "the typed program of the body", print};

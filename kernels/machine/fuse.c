@@ -89,6 +89,11 @@ static bool is_pure(const tp_machine *m, const tp_inst *i)
     return i->prim == TP_P_WHERE || tp_prim_is_elementwise(i->prim);
 }
 
+bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i)
+{
+    return m->group && i->out >= 0 && m->fixed[i->out] == TP_VARIES && is_pure(m, i);
+}
+
 uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
 {
     uint32_t n = 1;
@@ -114,7 +119,7 @@ void tp_end_waiting(tp_machine *m, tp_cells *c)
 
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
 {
-    if (!m->group || i->out < 0 || m->fixed[i->out] != TP_VARIES || !is_pure(m, i))
+    if (!tp_fuse_may_wait(m, i))
         return false;
     tp_cells *out = &m->values[i->out];
     uint32_t n = tp_count_waiting(m, i);

@@ -228,6 +228,8 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v);
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams);
 /* Is the product of i added to an operand next? Then it waits. */
 bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
+/* Is it of the kind that may wait for who looks at it? */
+bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i);
 /* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
 bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 /* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,

@@ -128,6 +128,27 @@ enum { TP_MAX_STEPS = 100000000 };
  * from `a`; leaves with TP_E_MEMORY. */
 tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
 
+/* plan.c: how a run would execute what a statement computes. */
+typedef enum tp_manner {
+    TP_MANNER_OWN,   /* by itself, when it is reached */
+    TP_MANNER_ONCE,  /* before the first step that needs it: it depends on none */
+    TP_MANNER_SHOWN, /* a load that moves nothing: the operand's memory is shown */
+    TP_MANNER_WAITS, /* element by element, with what looks at it, where there are many */
+    TP_MANNER_SUM    /* a product, straight into the operand that it is added to */
+} tp_manner;
+typedef struct tp_window_plan {
+    bool in_place; /* its array's memory is the window, where that lies inside */
+    bool streams;  /* it is written past the caches */
+    bool ahead;    /* memory is asked for one step ahead */
+} tp_window_plan;
+typedef struct tp_plan {
+    const tp_region *body;   /* the statements of a step, as they are executed */
+    tp_manner *values;       /* by value of the body */
+    tp_window_plan *windows; /* by operand */
+} tp_plan;
+/* The plan of a run of this request, which writes nothing; in `a`. TP_OK, or like tp_machine_run(). */
+tp_status tp_machine_plan(tp_arena *a, const tp_run_request *r, tp_plan *out, tp_trap *trap);
+
 /* Do the machine and the generators of inputs know the dtype and the memory of every operand? False with *why, in `a`.
  */
 bool tp_kernel_executable(tp_arena *a, const tp_kernel *k, tp_str *why);

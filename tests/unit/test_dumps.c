@@ -80,7 +80,8 @@ static void phases_are_named(void **state)
     place *p = *state;
     outcome o = RUN(p->a, "lint", KERNEL, "--dump=body,nothing");
     assert_int_equal(o.exit, 2);
-    assert_true(contains(o.err, "there is no phase `nothing`; there are body, claims, leaks, terms, tokens, windows"));
+    assert_true(
+        contains(o.err, "there is no phase `nothing`; there are body, claims, leaks, plan, terms, tokens, windows"));
     o = RUN(p->a, "verify", "tests/bad/case_huge.tile.json", "--dump", "tokens,body");
     assert_int_equal(o.exit, 0);
     o = RUN(p->a, "lint", "tests/dumps/tokens.txt", "--dump", "body");
