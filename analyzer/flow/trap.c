@@ -5,7 +5,7 @@
 /* At these sizes the machine traps with the running rule, for one of a few contents of the tables, bound then. */
 static bool traps(tp_analysis *a, int64_t *env, tp_trapped *out)
 {
-    enum { CONTENTS = 4 };
+    enum { CONTENTS = 8 };
     for (uint64_t seed = 0; seed < (a->k->ntables ? CONTENTS : 1); seed++)
         if ((!a->k->ntables || tp_tables_find(a->arena, a->k, env, NULL, 0, seed, NULL)) &&
             a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, out) == 1)
