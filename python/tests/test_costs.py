@@ -1,6 +1,8 @@
 """Costs and sweeps from Python: numbers that follow from the shapes, legal and forbidden blocks."""
 
+import json
 import pathlib
+import subprocess
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +10,7 @@ import pytest
 from jax.experimental import pallas as pl
 
 import tileproof
+from tileproof import binary
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 F32 = jnp.float32
@@ -100,3 +103,27 @@ def test_what_cannot_be_assessed():
         tileproof.assess(scaled, x)
     with pytest.raises(tileproof.TileproofError, match="more than one pallas_call"):
         tileproof.assess(lambda x: scaled(x) + 1, x, reference=lambda x: x * 2 + 1)
+
+
+def test_memory_of_a_pipeline_within_a_kernel():
+    """Buffers of the inner pipeline are there while it runs, beside what the kernel has in all steps."""
+    from jax.experimental.pallas import tpu as pltpu
+
+    x = jax.ShapeDtypeStruct((1024, 512), F32)
+    block = pl.BlockSpec((128, 512), lambda i: (i, 0))
+
+    def kernel(x_hbm, o_hbm):
+        def twice(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+
+        pltpu.emit_pipeline(twice, grid=(4,), in_specs=[block], out_specs=[block])(x_hbm, o_hbm)
+        half = pl.BlockSpec((64, 512), lambda i: (i + 8, 0))
+        pltpu.emit_pipeline(twice, grid=(8,), in_specs=[half], out_specs=[half])(x_hbm, o_hbm)
+
+    far = pl.BlockSpec(memory_space=pl.ANY)
+    spec, = tileproof.from_pallas(pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), in_specs=[far], out_specs=far), x)
+    counts = json.loads(subprocess.run([binary.program(), "cost", "--format", "json", "-"], input=binary.text_of(spec), capture_output=True, text=True).stdout)
+    counts = counts["kernels"][0]["cases"][0]["counts"]
+    sizes = [m["bytes"]["exact"] for m in counts["vmem_moments"]]
+    assert sizes == [0, 2 * 2 * 128 * 512 * 4, 0, 2 * 2 * 64 * 512 * 4, 0]  # in and out, two slots each; first one pipeline, then the other
+    assert counts["vmem_bytes"]["exact"] == sizes[counts["vmem_peak"]] == max(sizes)

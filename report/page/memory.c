@@ -16,6 +16,7 @@ typedef struct drawing {
     const tp_vmem_life *life;
     const tp_copies *copies;
     double scale;                  /* pixels of a byte */
+    uint32_t peak;                 /* the moment with the most bytes */
     int64_t slots[SLOTS];          /* -1: the first copies; else the shown step */
     uint32_t nslots, slot;         /* their number; pixels of one */
     int64_t each[TP_MAX_OPERANDS]; /* bytes of one buffer of `life` */
@@ -80,7 +81,7 @@ static int64_t write_lasting(const drawing *d)
     return from;
 }
 
-/* Scratch of `with`, in each step: its moments side by side. */
+/* Scratch of `with`, in each step: its moments side by side; names of what is there when there is most. */
 static void write_scoped(const drawing *d, int64_t lasting)
 {
     const tp_vmem_life *l = d->life;
@@ -93,6 +94,8 @@ static void write_scoped(const drawing *d, int64_t lasting)
             for (uint32_t i = 0; i < l->buffers.len; i++)
                 if (l->buffers.at[i].operand == o)
                     bytes = (double)d->each[i];
+            if (m == d->peak)
+                write_name(d, o, from, bytes);
             for (uint32_t s = 0; s < d->nslots; s++)
                 if (d->slots[s] >= 0 && d->slots[s] < d->copies->shown)
                     write_cell(d, LEFT + s * d->slot + m * width, width, from, bytes, COMPUTED);
@@ -131,7 +134,7 @@ static bool choose_slots(drawing *d)
 {
     int64_t all = (int64_t)d->copies->shown + 2, room = d->life->moments.len > 1 ? WIDE_SLOTS : SLOTS;
     d->nslots = (uint32_t)(all < room ? all : room);
-    d->slot = WIDTH / (uint32_t)room;
+    d->slot = WIDTH / (d->life->moments.len > 1 ? d->nslots : SLOTS);
     for (uint32_t s = 0; s < d->nslots; s++)
         d->slots[s] = s + 2 < d->nslots || all <= room ? (int64_t)s - 1 : all - d->nslots + s - 1;
     return all > room;
@@ -148,6 +151,7 @@ static bool find_bytes(drawing *d, const int64_t *env, int64_t *most)
     for (uint32_t i = 0; i < l->moments.len; i++) {
         if (tp_expr_eval(d->k->exprs, l->moments.at[i].bytes, env, &n) != TP_EVAL_OK)
             return false;
+        d->peak = n > *most ? i : d->peak;
         *most = n > *most ? n : *most;
     }
     return *most > 0;
