@@ -98,12 +98,85 @@ static double fold(tp_prim p, double acc, double v)
                             : acc != 0 && v != 0;
 }
 
+/* acc[j] with v[j], v[step + j], … in that order, for j < n: element after element for all j at once. */
+static void fold_rows(tp_prim p, double *acc, const double *v, size_t n, size_t count, size_t step)
+{
+#define ROWS(prim, value)                                                                                              \
+    if (p == (prim))                                                                                                   \
+        for (size_t t = 0; t < count; t++)                                                                             \
+            for (size_t j = 0; j < n; j++) {                                                                           \
+                double a = acc[j], x = v[t * step + j];                                                                \
+                acc[j] = value;                                                                                        \
+            }
+    ROWS(TP_P_SUM, a + x)
+    ROWS(TP_P_PROD, a * x)
+    ROWS(TP_P_MAX, (a > x) | (a != a) ? a : x)
+    ROWS(TP_P_MIN, (a < x) | (a != a) ? a : x)
+    ROWS(TP_P_ANY, (double)((a != 0) | (x != 0)))
+    ROWS(TP_P_ALL, (double)((a != 0) & (x != 0)))
+#undef ROWS
+}
+
+enum { ABREAST = 8 }; /* rows that are folded at once: an addition waits for the one before it in its own row alone */
+
+/* count elements of each of n rows, `row` apart. */
+static void fold_along(tp_prim p, double *acc, const double *v, size_t n, size_t count, size_t row)
+{
+#define ALONG(prim, value)                                                                                             \
+    if (p == (prim))                                                                                                   \
+        for (size_t t = 0; t < count; t++)                                                                             \
+            for (size_t r = 0; r < ABREAST; r++) {                                                                     \
+                double a = at[r], x = q[r * row + t];                                                                  \
+                at[r] = value;                                                                                         \
+            }
+    size_t first = 0;
+    for (; first + ABREAST <= n; first += ABREAST) {
+        const double *q = v + first * row;
+        double at[ABREAST];
+        memcpy(at, acc + first, sizeof at);
+        ALONG(TP_P_SUM, a + x)
+        ALONG(TP_P_PROD, a * x)
+        ALONG(TP_P_MAX, (a > x) | (a != a) ? a : x)
+        ALONG(TP_P_MIN, (a < x) | (a != a) ? a : x)
+        ALONG(TP_P_ANY, (double)((a != 0) | (x != 0)))
+        ALONG(TP_P_ALL, (double)((a != 0) & (x != 0)))
+        memcpy(acc + first, at, sizeof at);
+    }
+#undef ALONG
+    for (; first < n; first++)
+        for (size_t t = 0; t < count; t++)
+            acc[first] = fold(p, acc[first], v[first * row + t]);
+}
+
+/* Dimensions that lie together fold in their order; false: they do not. */
+static bool reduce_together(const tp_inst *i, const array *a, const bool *reduced, double *out)
+{
+    uint32_t first = 0, last = a->rank;
+    size_t before = 1, count = 1, behind = 1;
+    while (first < a->rank && !reduced[first])
+        before *= (size_t)a->dims[first++];
+    while (last > first && !reduced[last - 1])
+        behind *= (size_t)a->dims[--last];
+    for (uint32_t d = first; d < last; d++) {
+        if (!reduced[d])
+            return false;
+        count *= (size_t)a->dims[d];
+    }
+    enum { BLOCK = 512 }; /* results that stay in the cache */
+    for (size_t b = 0; behind > 1 && b < before; b++)
+        for (size_t j = 0; j < behind; j += BLOCK)
+            fold_rows(i->prim, out + b * behind + j, a->at + b * count * behind + j,
+                      behind - j < BLOCK ? behind - j : BLOCK, count, behind);
+    if (behind == 1)
+        fold_along(i->prim, out, a->at, before, count, count);
+    return true;
+}
+
 static void reduce(evaluator *e, const tp_inst *i)
 {
     const array *a = &e->values[i->args[0]];
     array *out = &e->values[i->out];
     bool reduced[TP_MAX_RANK] = {false}, arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
-    double *best = arg ? TP_NEWN(e->arena, double, out->n) : NULL;
     for (uint32_t r = 0; r < i->nints; r++)
         reduced[i->ints[r]] = true;
     for (size_t o = 0; o < out->n; o++)
@@ -111,6 +184,8 @@ static void reduce(evaluator *e, const tp_inst *i)
                      : i->prim == TP_P_MAX                       ? -HUGE_VAL
                      : i->prim == TP_P_MIN                       ? HUGE_VAL
                                                                  : 0;
+    if (!arg && reduce_together(i, a, reduced, out->at))
+        return;
     uint32_t kept[TP_MAX_RANK], gone[TP_MAX_RANK], nkept = 0, ngone = 0;
     for (uint32_t d = 0; d < a->rank; d++) {
         if (reduced[d])
@@ -119,6 +194,7 @@ static void reduce(evaluator *e, const tp_inst *i)
             kept[nkept++] = d;
     }
     size_t outs, members, stride[TP_MAX_RANK];
+    double *best = arg ? TP_NEWN(e->arena, double, out->n) : NULL;
     const size_t *base = tp_offsets(e, a, kept, nkept, &outs), *offset = tp_offsets(e, a, gone, ngone, &members);
     tp_strides(a, stride);
     for (size_t o = 0; o < outs; o++)
@@ -161,24 +237,6 @@ static int64_t constant(evaluator *e, tp_expr x)
 static int64_t floor_mod(int64_t x, int64_t n)
 {
     return (x % n + n) % n;
-}
-
-/* concatenate and pad: which part holds this element? */
-static double part_element(evaluator *e, const tp_inst *i, int64_t *at)
-{
-    bool inside = true;
-    if (i->prim == TP_P_PAD) {
-        const array *x = &e->values[i->args[0]];
-        for (uint32_t d = 0; d < x->rank; d++) {
-            at[d] -= constant(e, i->starts[d]);
-            inside &= at[d] >= 0 && at[d] < x->dims[d];
-        }
-        return inside ? x->at[tp_ravel(x, at)] : e->values[i->args[1]].at[0];
-    }
-    uint32_t part = 0;
-    for (; at[i->integer] >= e->values[i->args[part]].dims[i->integer]; part++)
-        at[i->integer] -= e->values[i->args[part]].dims[i->integer];
-    return e->values[i->args[part]].at[tp_ravel(&e->values[i->args[part]], at)];
 }
 
 static _Noreturn void take_outside(evaluator *e, const tp_inst *i, int64_t at, int64_t extent)
@@ -292,77 +350,97 @@ static bool linear(evaluator *e, const tp_inst *i)
     return true;
 }
 
-/* The element at a place of the result. */
-static double element(evaluator *e, const tp_inst *i, int64_t *at)
+/* dims elements of a, from `begin` on, to the result from `at` on, every step[d]; backwards along dimension `back`. */
+static void put_block(array *out, const int64_t *at, const int64_t *step, const int64_t *dims, const array *a,
+                      const int64_t *begin, int64_t back)
 {
-    const array *a = &e->values[i->args[0]];
-    int64_t from[TP_MAX_RANK], axis = i->integer;
-    memcpy(from, at, sizeof from);
-    switch (i->prim) {
-    case TP_P_CONCATENATE:
-    case TP_P_PAD: return part_element(e, i, at);
-    case TP_P_TILE:
-        for (uint32_t d = 0; d < a->rank; d++)
-            from[d] = at[d] % a->dims[d];
-        break;
-    case TP_P_REPEAT:
-        for (uint32_t d = 0; d < a->rank; d++)
-            from[d] = at[d] / (e->values[i->out].dims[d] / a->dims[d]);
-        break;
-    case TP_P_FLIP: from[axis] = a->dims[axis] - 1 - at[axis]; break;
-    case TP_P_ROLL: from[axis] = floor_mod(at[axis] - (int64_t)e->values[i->args[1]].at[0], a->dims[axis]); break;
-    case TP_P_BROADCAST: /* linear() moved these, move() those */
-    case TP_P_TRANSPOSE:
-    case TP_P_SLICE:
-    case TP_P_RESHAPE:
-    case TP_P_TAKE:
-    case TP_P_DYNAMIC_SLICE:
-    case TP_P_DYNAMIC_UPDATE:
-#define UNARY(id, ...) case TP_P_##id:
-#define BINARY UNARY
-#define MOVE(...)
-#define STRUCT(id, ...) case TP_P_##id:
-#include "spec/prims.def"
-    case TP_PRIMS: no_meaning(e, i->prim);
+    size_t own[TP_MAX_RANK], mine[TP_MAX_RANK], first = 0, source = 0;
+    ptrdiff_t from[TP_MAX_RANK], to[TP_MAX_RANK];
+    tp_strides(a, own);
+    tp_strides(out, mine);
+    for (uint32_t d = 0; d < out->rank; d++) {
+        if (!dims[d])
+            return;
+        first += mine[d] * (size_t)at[d];
+        source += own[d] * (size_t)begin[d];
+        to[d] = (ptrdiff_t)mine[d] * step[d];
+        from[d] = (int64_t)d == back ? -(ptrdiff_t)own[d] : (ptrdiff_t)own[d];
     }
-    return a->at[tp_ravel(a, from)];
+    tp_move(sizeof(double), out->rank, dims, out->at + first, to, a->at + source, from);
+}
+
+/* tile, repeat: the whole of it, times[d] times along each dimension. */
+static void put_copies(array *out, const array *a, bool repeat)
+{
+    int64_t times[TP_MAX_RANK], turn[TP_MAX_RANK] = {0}, at[TP_MAX_RANK], step[TP_MAX_RANK], zero[TP_MAX_RANK] = {0};
+    if (!out->n)
+        return;
+    for (uint32_t d = 0; d < a->rank; d++) {
+        times[d] = out->dims[d] / a->dims[d];
+        step[d] = repeat ? times[d] : 1;
+    }
+    for (uint32_t d = 0; d < a->rank;) {
+        for (uint32_t k = 0; k < a->rank; k++)
+            at[k] = repeat ? turn[k] : turn[k] * a->dims[k];
+        put_block(out, at, step, a->dims, a, zero, -1);
+        for (d = 0; d < a->rank && ++turn[d] == times[d]; d++)
+            turn[d] = 0;
+    }
+    if (!a->rank)
+        out->at[0] = a->at[0];
 }
 
 static void shape_op(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    int64_t at[TP_MAX_RANK];
-    if (linear(e, i))
+    const array *a = &e->values[i->args[0]];
+    int64_t at[TP_MAX_RANK] = {0}, one[TP_MAX_RANK], dims[TP_MAX_RANK], begin[TP_MAX_RANK] = {0}, axis = i->integer;
+    if (linear(e, i) || !out->n)
         return;
-    for (size_t n = 0; n < out->n; n++) {
-        tp_unravel(out, n, at);
-        out->at[n] = element(e, i, at);
+    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
+        one[d] = 1;
+    memcpy(dims, a->dims, sizeof dims);
+    if (i->prim == TP_P_CONCATENATE) {
+        for (uint32_t p = 0; p < i->nargs; p++) {
+            const array *part = &e->values[i->args[p]];
+            put_block(out, at, one, part->dims, part, begin, -1);
+            at[axis] += part->dims[axis];
+        }
+    } else if (i->prim == TP_P_PAD) {
+        for (size_t n = 0; n < out->n; n++)
+            out->at[n] = e->values[i->args[1]].at[0];
+        for (uint32_t d = 0; d < a->rank; d++)
+            at[d] = constant(e, i->starts[d]);
+        put_block(out, at, one, dims, a, begin, -1);
+    } else if (i->prim == TP_P_TILE || i->prim == TP_P_REPEAT) {
+        put_copies(out, a, i->prim == TP_P_REPEAT);
+    } else if (i->prim == TP_P_FLIP) {
+        begin[axis] = a->dims[axis] - 1;
+        put_block(out, at, one, dims, a, begin, axis);
+    } else if (i->prim == TP_P_ROLL) {
+        int64_t n = a->dims[axis], by = floor_mod((int64_t)e->values[i->args[1]].at[0], n);
+        at[axis] = by;
+        dims[axis] = n - by;
+        put_block(out, at, one, dims, a, begin, -1);
+        at[axis] = 0;
+        begin[axis] = n - by;
+        dims[axis] = by;
+        put_block(out, at, one, dims, a, begin, -1);
+    } else {
+        no_meaning(e, i->prim);
     }
 }
 
 static void iota(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
-    int64_t at[TP_MAX_RANK];
-    for (size_t n = 0; n < out->n; n++) {
-        tp_unravel(out, n, at);
-        out->at[n] = (double)at[i->integer];
-    }
-}
-
-/* Rounding to the dtype that a cast names, kept as a double. */
-static double round_to(tp_dtype d, double v)
-{
-    union {
-        double f64;
-        int64_t i64;
-    } cell = {0};
-    if (d == TP_BOOL)
-        return v != 0;
-    if (!tp_is_float(d))
-        return trunc(v);
-    tp_put_f64(d, &cell, 0, v);
-    return tp_get_f64(d, &cell, 0);
+    size_t n = (size_t)out->dims[i->integer], behind = 1;
+    for (uint32_t d = (uint32_t)i->integer + 1; d < out->rank; d++)
+        behind *= (size_t)out->dims[d];
+    for (size_t at = 0; at < out->n;)
+        for (size_t k = 0; k < n; k++)
+            for (size_t b = 0; b < behind; b++)
+                out->at[at++] = (double)k;
 }
 
 static void read_entry(evaluator *e, const tp_inst *i)
@@ -381,8 +459,11 @@ static void select_arm(evaluator *e, const tp_inst *i)
 {
     array *out = &e->values[i->out];
     const array *c = &e->values[i->args[0]], *x = &e->values[i->args[1]], *y = &e->values[i->args[2]];
-    for (size_t n = 0; n < out->n; n++)
-        out->at[n] = lane(c, n) != 0 ? lane(x, n) : lane(y, n);
+    size_t cs = c->n != 1, xs = x->n != 1, ys = y->n != 1;
+    for (size_t n = 0; n < out->n; n++) {
+        double a = x->at[n * xs], b = y->at[n * ys];
+        out->at[n] = c->at[n * cs] != 0 ? a : b;
+    }
 }
 
 /* An implied conversion of a literal is exact; a written one rounds. */
@@ -393,8 +474,21 @@ static void convert(evaluator *e, const tp_inst *i)
     bool exact = tp_is_weak(e->p->values.at[i->args[0]].dtype);
     if (i->prim != TP_P_CAST)
         no_meaning(e, i->prim);
-    for (size_t n = 0; n < out->n; n++)
-        out->at[n] = exact ? from->at[n] : round_to((tp_dtype)i->integer, from->at[n]);
+    enum { CHUNK = 256 };
+    tp_dtype to = (tp_dtype)i->integer;
+    double cells[CHUNK];
+    if (exact || to == TP_F64) {
+        memcpy(out->at, from->at, out->n * sizeof *out->at);
+    } else if (tp_is_float(to)) {
+        for (size_t n = 0; n < out->n; n += CHUNK) {
+            size_t count = out->n - n < CHUNK ? out->n - n : CHUNK;
+            tp_put_row_f64(to, cells, 0, count, from->at + n);
+            tp_get_row_f64(to, cells, 0, count, out->at + n);
+        }
+    } else {
+        for (size_t n = 0; n < out->n; n++)
+            out->at[n] = to == TP_BOOL ? from->at[n] != 0 : trunc(from->at[n]);
+    }
 }
 
 static void copy(evaluator *e, const tp_inst *i)
@@ -559,8 +653,10 @@ static void run_program(void *arg)
         shape_value(e, (tp_vid)v);
     for (uint32_t i = 0; i < k->ninputs; i++) {
         array *x = &e->values[e->p->operand_value[i]];
-        for (size_t n = 0; n < e->r->arrays[i].n; n++)
-            x->at[n] = tp_get_f64(e->r->arrays[i].dtype, e->r->arrays[i].data, n);
+        if (e->r->arrays[i].dtype == TP_F64 && x->n > 1) /* nobody writes to it */
+            x->at = e->r->arrays[i].data;
+        else
+            tp_get_row_f64(e->r->arrays[i].dtype, e->r->arrays[i].data, 0, e->r->arrays[i].n, x->at);
         if (e->domain)
             x->meaning = e->r->meanings[i];
     }

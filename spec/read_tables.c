@@ -121,6 +121,62 @@ static void read_table(tp_reader *r, uint32_t i, const tp_json *v, bool given)
 /* What contracts read. */
 enum { CONTRACT = TP_NAME_SIZE | TP_NAME_TABLE | TP_NAME_GIVEN | TP_NAME_ELEMENT };
 
+static tp_name *axis_named(tp_reader *r, tp_str name)
+{
+    for (uint32_t i = 0; i < r->names.len; i++)
+        if (r->names.at[i].kind == TP_NAME_AXIS && tp_str_eq(r->names.at[i].name, name))
+            return &r->names.at[i];
+    return NULL;
+}
+
+/* A symbol's name that no other has. */
+static tp_str free_name(tp_reader *r, tp_str name)
+{
+    tp_str free = name;
+    for (uint32_t n = 1; n == 1 || tp_scope_find(&r->names, free); n++)
+        free = tp_printf(r->c->arena, "%.*s_%u", TP_FMT(name), n);
+    return free;
+}
+
+/* Does e read entry i + by of a table? */
+static bool reads_at(const tp_exprs *p, tp_expr e, tp_expr i, int64_t by, int64_t *table)
+{
+    const tp_expr_node *n = tp_expr_get(p, e);
+    if (n->op != TP_E_READ)
+        return false;
+    *table = n->value;
+    const tp_expr_node *at = tp_expr_get(p, n->a);
+    int64_t one;
+    if (!by)
+        return tp_same(n->a, i);
+    return at->op == TP_E_ADD && ((tp_same(at->a, i) && tp_expr_is_const(p, at->b, &one) && one == by) ||
+                                  (tp_same(at->b, i) && tp_expr_is_const(p, at->a, &one) && one == by));
+}
+
+/* forall i < n - 1: t[i] <= t[i + 1], of all entries but the last: by induction t is "sorted". */
+static void note_ascending(tp_kernel *k, const tp_contract *x)
+{
+    tp_exprs *p = k->exprs;
+    const tp_expr_node fact = *tp_expr_get(p, x->fact);
+    bool up = fact.op == TP_E_LE || fact.op == TP_E_LT, down = fact.op == TP_E_GE || fact.op == TP_E_GT;
+    int64_t table, other;
+    if (x->nbound != 1 || (!up && !down))
+        return;
+    tp_expr i = tp_sym(p, x->bound[0]);
+    if (!reads_at(p, up ? fact.a : fact.b, i, 0, &table) || !reads_at(p, up ? fact.b : fact.a, i, 1, &other) ||
+        table != other)
+        return;
+    for (uint32_t t = 0; t < k->ntables; t++) {
+        tp_table *own = &k->tables[t];
+        if ((int64_t)own->sym != table || own->rank != 1)
+            continue;
+        tp_expr count = own->extent.id ? own->extent : own->shape[0];
+        tp_expr pairs = tp_op2(p, TP_E_SUB, count, tp_const(p, 1));
+        own->sorted |= tp_same(tp_expr_normal(p, x->extent[0]), tp_expr_normal(p, pairs)) ||
+                       tp_same(tp_expr_normal(p, x->extent[0]), tp_expr_normal(p, count));
+    }
+}
+
 static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32_t i)
 {
     tp_check_members(r->c, v, TP_OBJECT_CONTRACT);
@@ -131,7 +187,8 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
         if (tp_str_eq(r->k->contracts[k].id, id->u.string))
             tp_raise(r->c, TP_RULE_SPEC_NAME, id->loc, "number them C1, C2, …", "two contracts are called \"%.*s\"",
                      TP_FMT(id->u.string));
-    uint32_t mark = r->names.len;
+    uint32_t mark = r->names.len, naxes = 0;
+    tp_name *axes[TP_MAX_BOUND]; /* whose names are bound here: contracts see no axes */
     tp_forall f = tp_parse_forall(r->c, fact);
     x->id = id->u.string;
     x->text = fact->u.string;
@@ -143,7 +200,12 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
     for (; x->nbound < f.n; x->nbound++) {
         tp_str name = f.names[x->nbound]->text;
         x->extent[x->nbound] = tp_int_expr_of(r, f.extents[x->nbound], CONTRACT, false);
-        tp_expr sym = tp_sym_new(r->k->exprs, name);
+        tp_name *axis = axis_named(r, name);
+        if (axis) {
+            axes[naxes++] = axis;
+            axis->name = (tp_str){NULL, 0};
+        }
+        tp_expr sym = tp_sym_new(r->k->exprs, axis ? free_name(r, name) : name);
         x->bound[x->nbound] = (uint32_t)tp_expr_get(r->k->exprs, sym)->value;
         tp_scope_add(r->c, &r->names, name, TP_NAME_ELEMENT, x->bound[x->nbound],
                      tp_node_loc(r->c, f.names[x->nbound]));
@@ -154,6 +216,9 @@ static void read_contract(tp_reader *r, tp_contract *x, const tp_json *v, uint32
         x->fact = tp_op2(r->k->exprs, TP_E_IMPLIES, there, x->fact);
     }
     r->names.len = mark;
+    for (uint32_t k = 0; k < naxes; k++)
+        axes[k]->name = r->k->axes[axes[k]->index].name;
+    note_ascending(r->k, x);
 }
 
 void tp_read_tables(tp_reader *r)
