@@ -28,7 +28,9 @@ static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
     int64_t value = 0;
     tp_expr_eval(a->p, u->value, env, &value);
     found->witness->detail = tp_message(a, "the exact value is %lld", (long long)value);
-    found->help = TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start");
+    found->help =
+        TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start; what shall "
+             "wrap around, as a hash does, is computed in uint32");
 }
 
 static void check_maps(tp_analysis *a)

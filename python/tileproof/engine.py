@@ -17,32 +17,44 @@ def run(spec: dict[str, Any], eqn: Any, operands: list[Any]) -> list[Any]:
 
     Raises AssertionError where it traps, TileproofError where it cannot be executed.
     """
-    names = [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
     with tempfile.TemporaryDirectory() as folder:
         room = pathlib.Path(folder)
-        arguments = []
-        for name, value in zip(names, operands, strict=True):
-            array = np.asarray(value)
-            np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
-            arguments += ["--input", f"{name}={room / name}.npy"]
-        for o in spec["outputs"]:
-            if not o.get("discard"):
-                arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
-        text = binary.text_of(spec)
-        (room / "kernel.tile.json").write_text(text)
-        done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
-        if done.returncode == 1:
-            raise AssertionError(trap(spec, text, done.stderr))
-        if done.returncode:
-            raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
-        results = []
-        for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
-            if o.get("discard"):
-                results.append(np.zeros(o["shape"], var.aval.dtype))
-                continue
-            out = np.load(room / f"{o['name']}.out.npy")
-            results.append(out.view(var.aval.dtype) if out.dtype.kind == "V" else out)
-        return results
+        save(room, spec, operands)
+        return run_in(room, spec, eqn)
+
+
+def save(room: pathlib.Path, spec: dict[str, Any], operands: list[Any]) -> None:
+    """The operands, for run_in()."""
+    for name, value in zip(_operands(spec), operands, strict=True):
+        array = np.asarray(value)
+        np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
+
+
+def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
+    """run(), of the operands in that folder."""
+    arguments = [word for name in _operands(spec) for word in ("--input", f"{name}={room / name}.npy")]
+    for o in spec["outputs"]:
+        if not o.get("discard"):
+            arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
+    text = binary.text_of(spec)
+    (room / "kernel.tile.json").write_text(text)
+    done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
+    if done.returncode == 1:
+        raise AssertionError(trap(spec, text, done.stderr))
+    if done.returncode:
+        raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
+    results = []
+    for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
+        if o.get("discard"):
+            results.append(np.zeros(o["shape"], var.aval.dtype))
+            continue
+        out = np.load(room / f"{o['name']}.out.npy")
+        results.append(out.view(var.aval.dtype) if out.dtype.kind == "V" else out)
+    return results
+
+
+def _operands(spec: dict[str, Any]) -> list[str]:
+    return [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
 
 
 def trap(spec: dict[str, Any], text: str, said: str) -> str:

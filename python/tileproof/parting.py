@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
+import tempfile
 from typing import Any, Callable
 
 from . import binary, capture, engine, importer, places
@@ -17,7 +19,7 @@ from .errors import TileproofError
 from .rewriting import every_equation
 
 MOST_TRIALS = 400
-SECONDS = 5.0  # of processor time; no trial is begun later
+SECONDS = 4.0  # of processor time; no trial is begun later
 MOST_NUMBERS = 16
 CHANGED = ("grid", "inputs", "outputs", "kernel")  # the members of a spec that a change is in
 
@@ -25,9 +27,10 @@ Agrees = Callable[[list[Any]], bool]
 
 
 class _Engine:
-    """The function, in the engine: what was executed once with the same operands is not executed again."""
+    """The function, in the engine: what a change does not reach is not executed again."""
 
-    def __init__(self, fn: Any, args: tuple[Any, ...]):
+    def __init__(self, fn: Any, args: tuple[Any, ...], room: pathlib.Path):
+        self.room, self.saved = room, dict[Any, pathlib.Path]()
         self.closed = jx.trace(lambda *a: jx.leaves(fn(*a)), args)
         self.values = [jx.np.asarray(a, v.aval.dtype) for a, v in zip(jx.leaves(args), jx.open_jaxpr(self.closed).invars, strict=True)]
         self.specs: dict[Any, dict[str, Any]] = {}  # of a call and what its tables hold
@@ -44,11 +47,16 @@ class _Engine:
             if (key := (id(eqn), *held[:tables])) not in self.specs:
                 self.specs[key] = importer.from_equation(eqn, operands, used)
                 self.calls.setdefault(id(eqn), (eqn, self.specs[key]))
-            if change and change[0] == id(eqn):
-                return engine.run(self.specs[key] | change[1], eqn, operands)
-            if (key := (id(eqn), *held)) not in self.done:
-                self.done[key] = engine.run(self.specs[key[:tables + 1]], eqn, operands)
-            return self.done[key]
+            spec, key = self.specs[key], (id(eqn), *held)
+            if change is None:
+                self.saved[key] = self.room / str(len(self.saved))
+                self.saved[key].mkdir()
+                engine.save(self.saved[key], spec, operands)
+                self.done[key] = engine.run_in(self.saved[key], spec, eqn)
+            if change is None or (change[0] != id(eqn) and key in self.done):
+                return self.done[key]
+            spec = spec | change[1] if change[0] == id(eqn) else spec
+            return engine.run_in(self.saved[key], spec, eqn) if key in self.saved else engine.run(spec, eqn, operands)
 
         return list(capture._Evaluator(capture.Calls(traced=list(jx.sites(self.closed))), run).jaxpr(self.closed, self.values))
 
@@ -57,7 +65,11 @@ def change(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
     """Lines that name the change and its place in Python; "": none was found.
 
     `agrees`: whether these results are what the reference says. Changes come by rank, those of all calls in turn."""
-    function, numbers = _Engine(fn, args), _numbers(reference, args)
+    with tempfile.TemporaryDirectory() as folder:
+        return _found(_Engine(fn, args, pathlib.Path(folder)), _numbers(reference, args), agrees)
+
+
+def _found(function: _Engine, numbers: list[str], agrees: Agrees) -> str:
     function.results()
     listed = [(r["rank"], n, number, spec, r) for number, (_, spec) in function.calls.items() for n, r in enumerate(_rewrites(spec, numbers))]
     end = _spent() + SECONDS
