@@ -219,8 +219,11 @@ static void lower_loop(tp_lower *l, const tp_syntax *s, const tp_place *b)
     if (!range && !n.id)
         lower_fail(l, s->value,
                    "write: for t in range(lo, hi):", "a loop runs over range(...) or over values in parentheses");
-    lo = lower_coerce(l, range ? lo : lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, s->value);
-    hi = lower_coerce(l, range ? hi : lower_weak_int(l, n), TP_I32, s->value);
+    const tp_node *r = s->value, *end = r->kind == TP_N_CALL && tp_str_is(r->text, "range") && r->nkids && r->nkids <= 3
+                                            ? r->kids[r->nkids > 1]
+                                            : r;
+    lo = lower_coerce(l, range ? lo : lower_weak_int(l, tp_const(l->k->exprs, 0)), TP_I32, r);
+    hi = lower_coerce(l, range ? hi : lower_weak_int(l, n), TP_I32, end);
     uint32_t mark = l->locals.len;
     lower_begin_turns(l, &t, &body, n);
     t.syntax = s;
