@@ -666,6 +666,9 @@ static void translate_block(dialect *d, tp_block *b)
         for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++)
             if (*nodes[k] && !(s->kind == TP_S_DEF && nodes[k] == &s->value))
                 *nodes[k] = translate(d, *nodes[k]);
+        for (uint32_t k = 0; s->kind == TP_S_DEF && k < s->value->nkids; k++)
+            if (s->value->kids[k]->kind == TP_N_KEYWORD)
+                s->value->kids[k]->kids[0] = translate(d, s->value->kids[k]->kids[0]);
         translate_block(d, &s->body);
         translate_block(d, &s->orelse);
         if (s->kind == TP_S_STORE)

@@ -241,6 +241,8 @@ tp_thing *lower_expand(tp_lower *l, const tp_syntax *function, const tp_node *n)
 
 /* lower_thing.c */
 tp_thing *lower_new_thing(tp_lower *l, tp_thing_kind kind);
+/* TP004 at n where functions and lists expand to more than may be. */
+void lower_spend_statement(tp_lower *l, const tp_node *n);
 tp_thing *lower_value_object(tp_lower *l, tp_vid v);
 tp_thing *lower_none(tp_lower *l);
 tp_thing *lower_tuple(tp_lower *l, uint32_t n, tp_thing *const *items);

@@ -46,8 +46,6 @@ void lower_def(tp_lower *l, const tp_syntax *s, const tp_place *b)
 {
     const tp_node *f = s->value;
     tp_names none = {0};
-    for (uint32_t i = 0; i < f->nkids && l->reference; i++)
-        lower_check_local(l, f->kids[i]);
     if (l->reference) {
         tp_thing *function = written_function(l, f, f->nkids, &s->body);
         tp_local *old = lower_own_local(l, f->text);
@@ -182,6 +180,7 @@ tp_thing *lower_apply(tp_lower *l, const tp_function *f, const tp_arguments *arg
                         tp_push(l->c->arena, all, both[k]->at[i]);
         return l->call(l, f->inner, &all, n);
     }
+    lower_spend_statement(l, n);
     tp_thing **values = bind_arguments(l, f, args, n);
     begin_call(l, &c, f, n);
     if (f->body)

@@ -315,6 +315,9 @@ static uint32_t read_extents(tp_lower *l, const tp_node *n, tp_expr *dims, tp_vi
     }
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
         length[d] = -1;
+    const tp_thing *tuple = !list && n->kind != TP_N_CALL && n->kind != TP_N_INT ? l->special(l, n) : NULL;
+    if (tuple && tuple->kind == TP_THING_TUPLE) /* x.shape[:2], a name of one */
+        return lower_read_dims(l, n, dims);
     for (uint32_t d = 0; d < rank && rank <= TP_MAX_RANK; d++) {
         const tp_node *extent = list ? n->kids[d] : n;
         if (is_counted(l, extent)) {

@@ -53,6 +53,12 @@ tp_vid lower_object_value(tp_lower *l, const tp_thing *x, const tp_node *n)
     lower_fail(l, n, NULL, "a text is no value");
 }
 
+void lower_spend_statement(tp_lower *l, const tp_node *n)
+{
+    if (l->p->nstatements++ == TP_MAX_STATEMENTS)
+        lower_fail(l, n, NULL, "the functions and lists expand to more than %d statements", TP_MAX_STATEMENTS);
+}
+
 tp_thing *lower_none(tp_lower *l)
 {
     return lower_new_thing(l, TP_THING_NONE);

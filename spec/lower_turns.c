@@ -342,6 +342,7 @@ static tp_thing *list_comprehension(tp_lower *l, const tp_node *n, const tp_thin
     for (uint32_t i = 0; i < items->len; i++) {
         bool truth = true;
         tp_vid v;
+        lower_spend_statement(l, n);
         lower_bind_names(l, n->kids[1], items->at[i], NULL);
         for (uint32_t c = 3; c < n->nkids && truth; c++)
             if (!lower_known(l, n->kids[c], &truth, &v))
@@ -387,10 +388,20 @@ tp_thing *lower_comprehension(tp_lower *l, const tp_node *n)
 
 /* ---- lists that grow ---- */
 
+static bool contains(const tp_thing *x, const tp_thing *list)
+{
+    bool found = x == list;
+    for (uint32_t i = 0; i < x->items.len && !found; i++)
+        found = contains(x->items.at[i], list);
+    return found;
+}
+
 void lower_append(tp_lower *l, const tp_node *n)
 {
     tp_thing *list = lower_find_local(l, n->kids[0]->text)->object,
              *x = lower_frozen(l, lower_object(l, n->kids[1]), n->kids[1]);
+    if (contains(x, list))
+        lower_fail(l, n, NULL, "a list that contains itself");
     if (list->kind == TP_THING_TUPLE && list->turns == l->turns && list->branch == l->branch) {
         tp_push(l->c->arena, list->items, x);
         return;
