@@ -271,7 +271,6 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
     on_counter mine;
     count_cases cases = {0};
     tp_expr waiting = nowhere(x);
-    bool every = true;
     if (!e->exact || !e->counter.known || !e->place.known || !e->from.known || !e->bits.id)
         return fleet_fails(x, "whether this waits, for what and where depends on data", e);
     if (!find_on_counter(x, all, e, &mine))
@@ -294,13 +293,10 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
             *x->naming = true;
             return fleet_fails(x, "that the copy which ends here has these sides is not shown", e);
         }
-        every &= c->bits > mine.wanted;
         if (c->bits > mine.wanted)
             waiting = tp_op2(x->a->p, TP_E_OR, waiting, c->when);
     }
     settle(x, all, &mine, e, &cases);
-    if (every && cases.len)
-        waiting = e->path;
     if (all->len >= MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", e);
     if (!tp_same(waiting, nowhere(x)))
