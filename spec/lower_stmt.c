@@ -393,7 +393,7 @@ static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const t
         case TP_S_PASS: break;
         case TP_S_BREAK:
         case TP_S_CONTINUE:
-            tp_raise(l->c, TP_RULE_SPEC_SYNTAX, tp_json_place(s->line),
+            tp_raise(l->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(l->c, s->word),
                      s->kind == TP_S_BREAK ? "test for it in `while`, or do the rest under an `if`"
                                            : "do the rest under an `if`",
                      "`%s` is not part of the language", s->kind == TP_S_BREAK ? "break" : "continue");

@@ -84,9 +84,11 @@ static bool parse_word(tp_parser *p, tp_syntax *s)
         const char *word;
         tp_stmt_kind kind;
     } WORDS[] = {{"pass", TP_S_PASS}, {"break", TP_S_BREAK}, {"continue", TP_S_CONTINUE}};
+    tp_token here = p->now;
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_accept(p, WORDS[i].word)) {
             s->kind = WORDS[i].kind;
+            s->word = tp_node_from(p, TP_N_NAME, here);
             return true;
         }
     return false;

@@ -122,6 +122,7 @@ struct tp_syntax {
     bool python;         /* it is written in a form that the printer does not have */
     tp_node *target;     /* ASSIGN: name; STORE: index; FOR: loop variable, a SEQUENCE for several */
     tp_node *note;       /* ASSIGN: type note or NULL */
+    tp_node *word;       /* PASS, BREAK, CONTINUE: itself, for messages; NULL where nothing is written */
     bool augmented;
     bool asserted;  /* EXPR: a check that is written as an assertion */
     tp_operator op; /* of `augmented` */
