@@ -239,7 +239,7 @@ bool lower_known(tp_lower *l, const tp_node *n, bool *truth, tp_vid *v)
         return connective_known(l, n, truth, v);
     if (n->kind == TP_N_UNARY && n->op == TP_O_NOT) {
         bool known = lower_known(l, n->kids[0], truth, v);
-        *truth = !*truth;
+        *truth = known && !*truth;
         if (!known)
             *v = lower_unary(l, TP_P_INVERT, scalar_bool(l, *v, n->kids[0], "not"), n);
         return known;
