@@ -41,7 +41,8 @@ void tp_node_kids(tp_parser *p, tp_node *n, uint32_t count, tp_node *const *kids
 {
     n->nkids = count;
     n->kids = TP_NEWN(p->c->arena, tp_node *, count);
-    memcpy(n->kids, kids, count * sizeof *kids);
+    if (count)
+        memcpy(n->kids, kids, count * sizeof *kids);
 }
 
 /* Trim trailing blanks off the extent of a finished node; of one that goes on in another line, its first line's. */
