@@ -1,8 +1,8 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json (and tests/copies/defects.json, of kernels there) holds text
  * changes with the rule that has to be violated (and what its help and note say), or
- * none. Of those that are executed every twentieth; TEST_EVERY=1: all of them
- * (make attention), TEST_EVERY=N: every Nth. TEST_COMMAND=lint or verify: those that this command judges. */
+ * none. "cases": so many for each dtype combination; 2. Of those that are executed every twentieth; TEST_EVERY=1: all
+ * of them (make attention), TEST_EVERY=N: every Nth. TEST_COMMAND=lint or verify: those that this command judges. */
 #define _GNU_SOURCE
 #include "tests/unit/changes.h"
 
@@ -13,8 +13,10 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
     const char *folder = strchr(name, '/') ? "" : "examples/*/";
     tp_str text = changed(p, tp_printf(p->a, "%s%s.tile.json", folder, name).p, member(entry, "change"));
     const char *path = put(p, "changed.tile.json", text.p, text.n);
-    outcome o = command[0] ? RUN(p->a, command, path, "--format", "json", "--cases", "2", "--box", "2")
-                           : RUN(p->a, "lint", path, "--format", "json");
+    const char *cases = string_of(entry, "cases");
+    outcome o = command[0]
+                    ? RUN(p->a, command, path, "--format", "json", "--cases", cases[0] ? cases : "2", "--box", "2")
+                    : RUN(p->a, "lint", path, "--format", "json");
     struct json_object *r = record_of(p->a, &o),
                        *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
     unsigned open = 0;
