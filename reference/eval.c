@@ -110,8 +110,8 @@ static void fold_rows(tp_prim p, double *acc, const double *v, size_t n, size_t 
             }
     ROWS(TP_P_SUM, a + x)
     ROWS(TP_P_PROD, a * x)
-    ROWS(TP_P_MAX, (a > x) | (a != a) ? a : x)
-    ROWS(TP_P_MIN, (a < x) | (a != a) ? a : x)
+    ROWS(TP_P_MAX, ((a > x) | (a != a)) ? a : x)
+    ROWS(TP_P_MIN, ((a < x) | (a != a)) ? a : x)
     ROWS(TP_P_ANY, (double)((a != 0) | (x != 0)))
     ROWS(TP_P_ALL, (double)((a != 0) & (x != 0)))
 #undef ROWS
@@ -136,8 +136,8 @@ static void fold_along(tp_prim p, double *acc, const double *v, size_t n, size_t
         memcpy(at, acc + first, sizeof at);
         ALONG(TP_P_SUM, a + x)
         ALONG(TP_P_PROD, a * x)
-        ALONG(TP_P_MAX, (a > x) | (a != a) ? a : x)
-        ALONG(TP_P_MIN, (a < x) | (a != a) ? a : x)
+        ALONG(TP_P_MAX, ((a > x) | (a != a)) ? a : x)
+        ALONG(TP_P_MIN, ((a < x) | (a != a)) ? a : x)
         ALONG(TP_P_ANY, (double)((a != 0) | (x != 0)))
         ALONG(TP_P_ALL, (double)((a != 0) & (x != 0)))
         memcpy(acc + first, at, sizeof at);

@@ -165,6 +165,8 @@ static void rewrite_comparison(writer *w, const tp_node *n)
         {TP_O_EQ, TP_O_NE, TP_O_LE, TP_O_GE, TP_O_LT, TP_O_GT}, {TP_O_NE, TP_O_EQ, TP_O_LT, TP_O_GT, TP_O_LE, TP_O_GE}};
     if (n->op == TP_O_EQ && n->kids[1]->kind == TP_N_INT)
         rewrite_number(w, n->kids[1]);
+    else if (n->op == TP_O_EQ)
+        put(w, 0, tp_node_loc(w->c, n->kids[1]), "0");
     for (size_t k = 0; k < 6; k++)
         for (size_t i = 1; OTHERS[k][0] == n->op && i < 6; i++)
             exchange(w, n, OTHERS[k][i]);
@@ -189,11 +191,12 @@ static void rewrite_operator(writer *w, const tp_node *n)
         rewrite_comparison(w, n);
         return;
     }
+    bool by_one = n->kids[1]->kind == TP_N_INT && n->kids[1]->integer == 1; /* nobody means x * 1 or x % 1 */
     for (size_t k = 0; k < sizeof CLASSES / sizeof *CLASSES && !of_class; k++) {
         for (size_t i = 0; i < CLASSES[k].n; i++)
             of_class |= CLASSES[k].at[i] == n->op;
         for (size_t i = 0; of_class && i < CLASSES[k].n; i++)
-            if (CLASSES[k].at[i] != n->op)
+            if (CLASSES[k].at[i] != n->op && (!by_one || CLASSES[k].at[i] == TP_O_ADD || CLASSES[k].at[i] == TP_O_SUB))
                 exchange(w, n, CLASSES[k].at[i]);
     }
     if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)

@@ -142,7 +142,8 @@ tp_coverage *tp_coverage_copy(tp_arena *a, const tp_coverage *v)
     tp_coverage *copy = TP_NEW(a, tp_coverage);
     *copy = *v;
     copy->points.at = TP_NEWN(a, tp_point, v->points.len + 1);
-    memcpy(copy->points.at, v->points.at, v->points.len * sizeof *v->points.at);
+    if (v->points.len)
+        memcpy(copy->points.at, v->points.at, v->points.len * sizeof *v->points.at);
     copy->points.cap = v->points.len;
     return copy;
 }

@@ -13,7 +13,7 @@ offence layers 'report/report includes verify/verify.h' add report/report.h '#in
 offence layers 'cost/sum includes kernels/machine/machine.h' add cost/sum.c '#include "kernels/machine/machine.h"'
 offence layers 'cost/model includes report/report.h' add cost/model.c '#include "report/report.h"'
 offence layers 'sweep/order includes cli/cli.h' add sweep/order.c '#include "cli/cli.h"'
-offence layers 'dump/dump includes kernels/machine/machine.h' add dump/dump.c '#include "kernels/machine/machine.h"'
+offence layers 'dump/dump includes report/report.h' add dump/dump.c '#include "report/report.h"'
 offence layers 'report/page/page includes verify/verify.h' add report/page/page.h '#include "verify/verify.h"'
 offence layers 'report/page/source includes sweep/sweep.h' add report/page/source.c '#include "sweep/sweep.h"'
 offence layers 'emit/pallas includes analyzer/analyze.h' add emit/pallas.c '#include "analyzer/analyze.h"'

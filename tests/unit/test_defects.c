@@ -1,6 +1,6 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json (and tests/copies/defects.json, of kernels there) holds text
- * changes with the rule that has to be violated (and what its help and note say), or
+ * changes with the rule that has to be violated (and what its help, note and fix say), or
  * none. "cases": so many for each dtype combination; 2. Of those that are executed every twentieth; TEST_EVERY=1: all
  * of them (make attention), TEST_EVERY=N: every Nth. TEST_COMMAND=lint or verify: those that this command judges. */
 #define _GNU_SOURCE
@@ -28,7 +28,8 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
         open++;
         *caught |= strcmp(string_of(f, "verdict"), "violated") == 0 && strcmp(string_of(f, "rule"), rule) == 0 &&
                    strstr(string_of(f, "help"), string_of(entry, "help")) &&
-                   strstr(string_of(f, "note"), string_of(entry, "note"));
+                   strstr(string_of(f, "note"), string_of(entry, "note")) &&
+                   strstr(string_of(member(f, "fix"), "title"), string_of(entry, "fix"));
         tp_buf_printf(said, " %s(%s)", string_of(f, "rule"), string_of(f, "verdict"));
     }
     json_object_put(r);
