@@ -233,7 +233,8 @@ static tp_node *parse_sequence(tp_parser *p, const char *close, tp_token from)
     }
     tp_expect(p, close);
     if (close[0] == ')' && items.len == 1 && !comma)
-        return items.at[0]; /* parentheses only group */
+        return items.at[0];       /* parentheses only group */
+    p->python |= close[0] == ']'; /* printed as a tuple, to which Python appends nothing */
     tp_node *n = tp_node_from(p, TP_N_SEQUENCE, from);
     n->kids = items.at;
     n->nkids = items.len;
