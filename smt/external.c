@@ -78,13 +78,10 @@ tp_answer tp_external_check(tp_prover *v, const tp_obligation *o, tp_str *reason
     char answer[64] = "";
     tp_str text = tp_smt2_text(v, o, NULL);
     *reason = tp_printf(v->arena, "%s gave no answer within %d s of CPU", v->o.second, CPU_SECONDS);
-    if (pipe2(in, O_CLOEXEC) != 0) {
-        tp_note_unsteady(v);
+    if (pipe2(in, O_CLOEXEC) != 0)
         return TP_UNDECIDED;
-    }
     if (pipe2(out, O_CLOEXEC) != 0) {
         close(in[0]), close(in[1]);
-        tp_note_unsteady(v);
         return TP_UNDECIDED;
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -108,8 +105,5 @@ tp_answer tp_external_check(tp_prover *v, const tp_obligation *o, tp_str *reason
     sigaction(SIGPIPE, &before, NULL);
     if (strcmp(answer, "unsat\n") == 0)
         return TP_UNSAT;
-    if (strcmp(answer, "sat\n") == 0)
-        return TP_SAT;
-    tp_note_unsteady(v);
-    return TP_UNDECIDED;
+    return strcmp(answer, "sat\n") == 0 ? TP_SAT : TP_UNDECIDED;
 }

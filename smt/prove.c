@@ -144,6 +144,8 @@ static tp_decision ask_solvers(tp_prover *v, const tp_obligation *o, int64_t *en
     tp_answer second = tp_external_check(v, o, &reason);
     if (second == TP_UNSAT)
         return decide_proven(d.verdict == TP_PROVEN ? TP_GRADE_Z3_CVC5 : TP_GRADE_CVC5);
+    if (second == TP_UNDECIDED)
+        tp_note_unsteady(v);
     if (second == TP_UNDECIDED && v->o.no_z3)
         d.reason = reason;
     if (second != TP_SAT || d.verdict != TP_PROVEN || tp_smt2_approximates(v, o))

@@ -57,14 +57,12 @@ static void box_with_small_blocks(void *arg)
     boxing *x = arg;
     const tp_spec *small = tp_shrunk(&x->c, x->spec, x->how, &x->e.blocks);
     small_again again = {x->o->team, x->c.source, x->how};
-    tp_team team = {.spec = small, .read = read_small, .ctx = &again};
     tp_equiv_options o = *x->o;
-    if (o.team) {
-        team.threads = o.team->threads;
-        team.watch = o.team->watch;
-        team.name = o.team->name;
-        o.team = &team;
-    }
+    tp_team team = o.team ? *o.team : (tp_team){.threads = 1};
+    team.spec = small;
+    team.read = read_small;
+    team.ctx = &again;
+    o.team = &team;
     for (uint32_t i = 0; small && i < small->nkernels; i++) {
         tp_box box = tp_cases_box(&x->c, small->kernels[i], LEAST_SMALL, SMALL_EFFORT / small->nkernels);
         x->e.box_shapes += box.shapes;
