@@ -43,8 +43,7 @@ typedef struct keyer {
     tp_prover *v;
     const tp_obligation *o;
     tp_buf *out;
-    uint32_t *number; /* by expression, 0: not yet */
-    uint32_t n;
+    uint32_t before; /* the prover's numbers up to this one are of earlier texts */
     bool failed;
 } keyer;
 
@@ -75,8 +74,9 @@ static uint32_t node(keyer *k, tp_expr e)
 {
     if (!e.id || k->failed)
         return 0;
-    if (k->number[e.id])
-        return k->number[e.id];
+    uint32_t *number = &k->v->number[e.id]; /* operands are older than what is made of them: there is one for all */
+    if (*number > k->before)
+        return *number - k->before;
     const tp_expr_node n = *tp_expr_get(k->v->p, e);
     if (n.op == TP_E_READ || n.op == TP_E_TOO_LARGE)
         k->failed = true;
@@ -86,10 +86,10 @@ static uint32_t node(keyer *k, tp_expr e)
     put(k, b);
     put(k, c);
     put(k, n.op == TP_E_SYM ? variable(k, (uint32_t)n.value) : n.value);
-    return k->number[e.id] = ++k->n;
+    *number = ++k->v->numbered;
+    return *number - k->before;
 }
 
-/* Operands are older than what is made of them. */
 static uint32_t newest_of(const tp_obligation *o)
 {
     uint32_t n = o->goal.id;
@@ -102,9 +102,23 @@ static uint32_t newest_of(const tp_obligation *o)
     return n;
 }
 
+/* Numbers of texts before count no more: none has to be cleared. */
+static void make_room_for_numbers(tp_prover *v, uint32_t n)
+{
+    if (v->nnumber < n) {
+        v->nnumber = n < UINT32_MAX / 2 ? 2 * n : n;
+        v->number = TP_NEWN(v->arena, uint32_t, v->nnumber);
+    } else if (v->numbered > UINT32_MAX / 2) {
+        memset(v->number, 0, v->nnumber * sizeof *v->number);
+        v->numbered = 0;
+    }
+}
+
 bool tp_obligation_text(tp_prover *v, const tp_obligation *o, tp_buf *text)
 {
-    keyer k = {.v = v, .o = o, .out = text, .number = TP_NEWN(v->scratch, uint32_t, newest_of(o) + 1)};
+    keyer k = {.v = v, .o = o, .out = text};
+    make_room_for_numbers(v, newest_of(o) + 1);
+    k.before = v->numbered;
     /* what else decides the answer */
     put(&k, v->o.only_proof);
     put(&k, v->o.no_z3);

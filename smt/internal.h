@@ -12,10 +12,11 @@ typedef struct tp_memo {
     TP_VEC(tp_decision) decisions;
     TP_VEC(uint32_t) nsyms; /* values in each decision's env */
     tp_buf key;             /* of the obligation that was asked last */
+    tp_buf text;            /* ... and its text for recall and cache */
     size_t bytes;
 } tp_memo;
 
-/* search.c: the sizes of counterexamples that were found last, for questions that ask for any. */
+/* search.c: counterexamples that were found last, for questions that ask for any. */
 enum { TP_PAST_CASES = 8 };
 typedef struct tp_past_cases {
     int64_t *env[TP_PAST_CASES]; /* a ring */
@@ -31,6 +32,8 @@ struct tp_prover {
     tp_prover_stats stats;
     tp_memo memo;
     tp_past_cases past;
+    uint32_t *number; /* cache.c: by expression, its number in the text of an obligation; not above `numbered`: none */
+    uint32_t nnumber, numbered;
     tp_solver *solver;  /* the caller's, or this prover's own */
     uint32_t emitted;   /* files of --emit-smt2 */
     bool distrust;      /* a proof was rejected: decide without the exact engine */
@@ -48,9 +51,11 @@ void tp_memo_add(tp_prover *v, tp_str key, const tp_decision *d);
 /* cache.c: the obligation as a text that is the same for all that differ by names and numbers of variables and by the
  * pool that they are in only, with what else decides the answer. False: it reads tables, or has none. */
 bool tp_obligation_text(tp_prover *v, const tp_obligation *o, tp_buf *text);
-/* memo.c: what provers that share it have decided of that text. Found: with an env of v's own. */
-bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decision *d);
-void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str text, const tp_decision *d);
+/* memo.c: that text with what is searched by, and what provers that share the recall have decided of it. Found: with an
+ * env of v's own. */
+void tp_recall_key(const tp_prover *v, const tp_obligation *o, tp_buf *text);
+bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision *d);
+void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d);
 
 /* interval.c: constant bounds of an expression; INT64_MIN / MAX: none known. */
 typedef struct tp_interval {
@@ -104,6 +109,8 @@ bool tp_search(tp_prover *v, const tp_obligation *o, int budget, int64_t *env);
 /* The same, at or beside the sizes of counterexamples that were remembered: rounds ask nearly the same again. */
 bool tp_search_near(tp_prover *v, const tp_obligation *o, int64_t *env);
 void tp_remember_case(tp_prover *v, const int64_t *env);
+/* Is one of those a counterexample as it stands? Then env is it. */
+bool tp_refuted_before(const tp_prover *v, const tp_obligation *o, int64_t *env);
 /* Is env inside bounds and premises, with the goal false? */
 bool tp_refutes(const tp_prover *v, const tp_obligation *o, const int64_t *env);
 /* Make a counterexample smaller, sizes first. */

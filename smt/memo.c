@@ -84,21 +84,17 @@ tp_recall *tp_recall_new(tp_arena *a)
     return r;
 }
 
-/* What the text leaves out, and what is searched by. */
-static tp_str recall_key(tp_arena *a, const tp_prover *v, const tp_obligation *o, tp_str text)
+void tp_recall_key(const tp_prover *v, const tp_obligation *o, tp_buf *text)
 {
-    tp_buf b = {.arena = a};
-    tp_buf_add(&b, v->o.few_points ? "f" : "-", 1);
+    tp_buf_add(text, v->o.few_points ? "f" : "-", 1);
     for (uint32_t i = 0; i < o->nvars; i++)
-        tp_buf_add(&b, &"-sqb"[o->vars[i].step + 2 * (o->vars[i].quotient.id != 0)], 1);
-    tp_buf_str(&b, text);
-    return tp_buf_view(&b);
+        tp_buf_add(text, &"-sqb"[o->vars[i].step + 2 * (o->vars[i].quotient.id != 0)], 1);
 }
 
-bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decision *d)
+bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision *d)
 {
     const tp_recall *r = v->o.recall;
-    uint32_t number = r ? tp_map_get(&r->numbers, recall_key(v->scratch, v, o, text)) : 0;
+    uint32_t number = r ? tp_map_get(&r->numbers, key) : 0;
     if (!number)
         return false;
     const recalled *x = &r->decisions.at[number - 1];
@@ -114,7 +110,7 @@ bool tp_recall_find(tp_prover *v, const tp_obligation *o, tp_str text, tp_decisi
 typedef struct addition {
     const tp_prover *v;
     const tp_obligation *o;
-    tp_str text;
+    tp_str key;
     const tp_decision *d;
 } addition;
 
@@ -125,22 +121,26 @@ static void add_recalled(void *arg)
     const tp_obligation *o = add->o;
     const tp_decision *d = add->d;
     tp_recall *r = v->o.recall;
-    recalled x = {.verdict = d->verdict, .grade = d->grade, .reason = tp_printf(r->arena, "%.*s", TP_FMT(d->reason))};
+    recalled x = {.verdict = d->verdict, .grade = d->grade};
+    if (d->reason.n)
+        x.reason = tp_printf(r->arena, "%.*s", TP_FMT(d->reason));
     if (d->env)
         x.values = TP_NEWN(r->arena, int64_t, o->nvars + 1);
     for (uint32_t i = 0; d->env && i < o->nvars; i++)
         x.values[i] = d->env[o->vars[i].sym];
-    r->bytes += add->text.n + sizeof x + o->nvars * sizeof *x.values;
+    char *kept = tp_alloc_unset(r->arena, add->key.n);
+    memcpy(kept, add->key.p, add->key.n);
+    r->bytes += add->key.n + sizeof x + o->nvars * sizeof *x.values;
     tp_push(r->arena, r->decisions, x);
-    tp_map_set(r->arena, &r->numbers, recall_key(r->arena, v, o, add->text), r->decisions.len);
+    tp_map_set(r->arena, &r->numbers, (tp_str){kept, add->key.n}, r->decisions.len);
 }
 
 /* What a solver left open depends on what was left to it. What there is no room for is not remembered: the arena may be
  * another job's, and nothing leaves to there. */
-void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str text, const tp_decision *d)
+void tp_recall_add(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d)
 {
     tp_recall *r = v->o.recall;
     bool open = d->verdict == TP_UNKNOWN && !v->o.only_proof && !v->o.no_solver;
-    if (r && !open && r->bytes + text.n <= MOST_RECALLED)
-        tp_try(r->arena, add_recalled, &(addition){v, o, text, d});
+    if (r && !open && r->bytes + key.n <= MOST_RECALLED)
+        tp_try(r->arena, add_recalled, &(addition){v, o, key, d});
 }

@@ -50,8 +50,6 @@ static tp_decision decide_violated(tp_prover *v, const tp_obligation *o, int64_t
 {
     if (!o->any_case)
         tp_minimise(v, o, env);
-    else
-        tp_remember_case(v, env);
     return (tp_decision){.verdict = TP_VIOLATED, .env = env};
 }
 
@@ -337,6 +335,8 @@ static tp_decision decide_anew(tp_prover *v, const tp_obligation *o)
             d.env[o->vars[i].sym] = o->vars[i].choices[0];
     if (d.verdict == TP_VIOLATED && !tp_refutes(v, o, d.env)) /* of the obligation as it was given */
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("a counterexample was lost in rewriting")};
+    if (d.verdict == TP_VIOLATED && o->any_case)
+        tp_remember_case(v, d.env);
     return d;
 }
 
@@ -346,7 +346,7 @@ static bool remembers(const tp_prover *v)
     return v->keys && !v->o.smt2_dir && !v->o.certificates && !v->o.only_solver;
 }
 
-/* What a short proof decides costs less than its entry in the cache. */
+/* What a short proof decides costs less than its entry in a cache's file. */
 static tp_decision decide_briefly(tp_prover *v, const tp_obligation *o)
 {
     v->brief = true;
@@ -355,28 +355,51 @@ static tp_decision decide_briefly(tp_prover *v, const tp_obligation *o)
     return d;
 }
 
-static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
+/* By the cache's file, or anew for it. */
+static tp_decision decide_for_cache(tp_prover *v, const tp_obligation *o, tp_str text)
 {
-    tp_decision d = decide_briefly(v, o);
-    if (d.verdict == TP_PROVEN)
-        return d;
-    tp_buf text = {.arena = v->keys};
-    bool keyed = tp_obligation_text(v, o, &text);
-    tp_str key = keyed && v->o.cache ? tp_sha256(v->keys, tp_buf_view(&text)) : (tp_str){NULL, 0};
-    tp_arena_clear(v->scratch);
-    bool recalled = keyed && tp_recall_find(v, o, tp_buf_view(&text), &d),
-         known = recalled || (key.n && tp_cache_find(v, o, key, &d));
+    tp_decision d;
+    tp_str key = v->o.cache && text.n ? tp_sha256(v->keys, text) : (tp_str){NULL, 0};
+    bool known = key.n && tp_cache_find(v, o, key, &d);
     tp_arena_clear(v->scratch);
     v->briefly_tried = true;
-    if (!known)
-        d = decide_anew(v, o);
-    if (keyed && !recalled)
-        tp_recall_add(v, o, tp_buf_view(&text), &d);
-    if (key.n && !known)
+    if (known)
+        return d;
+    d = decide_anew(v, o);
+    if (key.n)
         tp_cache_learn(v, o, key, &d);
     tp_arena_clear(v->scratch);
+    return d;
+}
+
+/* Most of what is asked was asked before, by the rounds of an analysis or by a text that differs in one place: the text
+ * costs less than the shortest proof. */
+static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
+{
+    tp_decision d;
+    tp_buf *text = &v->memo.text;
+    text->arena = v->arena;
+    text->n = 0;
+    bool keyed = tp_obligation_text(v, o, text);
+    size_t n = text->n;
+    tp_recall_key(v, o, text);
+    if (keyed && tp_recall_find(v, o, tp_buf_view(text), &d))
+        return d;
+    d = decide_briefly(v, o);
+    if (d.verdict != TP_PROVEN)
+        d = decide_for_cache(v, o, (tp_str){keyed ? text->p : NULL, keyed ? n : 0});
+    if (keyed)
+        tp_recall_add(v, o, tp_buf_view(text), &d);
     tp_arena_clear(v->keys);
     return d;
+}
+
+static bool refuted_by_past_case(const tp_prover *v, const tp_obligation *o, tp_decision *d)
+{
+    if (v->o.only_solver || !o->any_case || !v->past.n)
+        return false;
+    *d = (tp_decision){.verdict = TP_VIOLATED, .env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p))};
+    return tp_refuted_before(v, o, d->env);
 }
 
 /* Every variable once, its bounds over those before it, its choices ascending; goal and premises are there. */
@@ -426,7 +449,8 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     tp_str key = tp_memo_key(v, o);
     tp_decision d;
     if (!tp_memo_find(v, key, &d)) {
-        d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+        if (!refuted_by_past_case(v, o, &d))
+            d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
         tp_memo_add(v, key, &d);
     }
     tp_assert(tp_decision_holds(&d) && (d.verdict != TP_VIOLATED || tp_refutes(v, o, d.env)));

@@ -351,6 +351,18 @@ void tp_remember_case(tp_prover *v, const int64_t *env)
     memcpy(past->env[at], env, n * sizeof *env);
 }
 
+bool tp_refuted_before(const tp_prover *v, const tp_obligation *o, int64_t *env)
+{
+    const tp_past_cases *past = &v->past;
+    for (uint32_t k = 0; k < past->n && k < TP_PAST_CASES; k++) {
+        uint32_t at = (past->n - 1 - k) % TP_PAST_CASES;
+        memcpy(env, past->env[at], past->nsyms[at] * sizeof *env);
+        if (tp_refutes(v, o, env))
+            return true;
+    }
+    return false;
+}
+
 /* Steps at sizes that the caller set. */
 static bool try_these_sizes(search *s)
 {

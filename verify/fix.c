@@ -38,8 +38,8 @@ static bool is_executed(const tp_finding *f)
 }
 
 /* Another text: the static rules, and with `execute` the cases; in an arena of its own below the job's. */
-static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, bool execute, tp_solver *solver,
-                     tp_job *trial)
+static void look_at_text(const tp_job *j, tp_str text, const tp_check_settings *s, bool execute, tp_solver *solver,
+                         tp_job *trial)
 {
     tp_check_settings rules = *s;
     rules.execute = execute;
@@ -53,6 +53,15 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, b
         tp_job_free(trial);
         tp_leave(j->arena, TP_E_MEMORY);
     }
+}
+
+/* The same where only verdicts count. */
+static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, bool execute, tp_solver *solver,
+                     tp_job *trial)
+{
+    tp_check_settings verdicts = *s;
+    verdicts.analysis.verdicts_only = true;
+    look_at_text(j, text, &verdicts, execute, solver, trial);
 }
 
 /* By its own rule alone: most guesses fail there, and cheaply. */
@@ -232,7 +241,7 @@ static bool fix_once(tp_job *j, const tp_check_settings *s, bool execute, tp_sol
 {
     tp_job trial;
     tp_str text = j->fixed.n ? j->fixed : j->source.text;
-    try_text(j, text, s, execute, solver, &trial);
+    look_at_text(j, text, s, execute, solver, &trial);
     tp_try_fixes(&trial, s, solver);
     const tp_fix *fix = first_fix(&trial, s);
     if (fix) {

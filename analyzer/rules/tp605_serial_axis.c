@@ -47,6 +47,7 @@ static bool could_be_parallel(tp_analysis *a, uint32_t axis)
     options.listener = NULL;
     options.refuted = NULL;
     options.replay = NULL;
+    options.verdicts_only = true;
     options.prover.smt2_dir = NULL;
     trial t = {.under = tp_analysis_begin(a->arena, &other, &options)};
     t.under->out = &result;

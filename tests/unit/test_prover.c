@@ -441,6 +441,7 @@ static void what_was_decided_is_recalled(void **state)
         if (d.verdict != again.verdict || d.verdict != without.verdict || d.verdict != rough.verdict)
             report(&b, &o, "another verdict", seed);
         assert_true(d.grade == without.grade && d.grade == again.grade);
+        assert_true(d.verdict != TP_PROVEN || again.recalled); /* the shortest proof, too */
         if (d.verdict == TP_VIOLATED) {
             violated++;
             assert_true(tp_refutes(second, &other, again.env) && tp_refutes(third, &any, rough.env));
