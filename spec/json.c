@@ -22,7 +22,7 @@ const char *tp_json_type_name(tp_json_type t)
 
 tp_json *tp_json_get(const tp_json *object, const char *key)
 {
-    for (uint32_t i = 0; i < object->u.items.n; i++)
+    for (uint32_t i = 0; object->type == TP_J_OBJECT && i < object->u.items.n; i++)
         if (tp_str_is(object->u.items.at[i]->key, key))
             return object->u.items.at[i];
     return NULL;

@@ -50,7 +50,7 @@ enum {
  * strict JSON. The tree lives in the arena. */
 tp_json *tp_json_parse(tp_ctx *c, bool comments);
 
-/* Member of an object, or NULL. */
+/* Member of an object, or NULL; NULL of anything else. */
 tp_json *tp_json_get(const tp_json *object, const char *key);
 const char *tp_json_type_name(tp_json_type t);
 /* Place of bytes [from, to) of a decoded string inside the source text. */

@@ -204,6 +204,11 @@ static void what_it_does_not_cover_is_refused(void **state)
     put(p, "r.json", "{}", 2);
     o = run_by(p, &f);
     refused(&o, "this is not a receipt");
+    /* what is suppressed stands in objects: else nothing is read from where they would be */
+    f = make(p);
+    change(p, f.receipt, "\"allowed\":[", "\"allowed\":[\"add\", [1], 2");
+    o = run_by(p, &f);
+    refused(&o, "the key \"rule\" is missing here");
     unlink(f.receipt);
     o = run_by(p, &f);
     refused(&o, "cannot read the receipt");
