@@ -31,6 +31,9 @@ typedef struct refuter {
 
 typedef struct facts {
     fact_list at_least_0, zero, not_zero, either, differ;
+    struct {
+        uint32_t at_least_0, zero, not_zero;
+    } seen;              /* that many of each were there before the last split, and gave no contradiction */
     uint32_t hypotheses; /* so far */
     bool closed;
     uint32_t absurd; /* the hypothesis that closed it */
@@ -281,9 +284,12 @@ static const tp_proof *negative(refuter *r, const tp_poly *p, const tp_line *a, 
     return node(r, (tp_proof){.kind = TP_PROOF_LINES, .lines = lines.at, .nlines = lines.len}, NULL, NULL);
 }
 
-/* Without `pairs` only single facts are looked at: cheap. */
+/* Without `pairs` only single facts are looked at, those that were not seen: cheap. */
 static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
 {
+    bool all = pairs || given->zero.len > given->seen.zero; /* equations change the others */
+    if (!all && given->at_least_0.len == given->seen.at_least_0 && given->not_zero.len == given->seen.not_zero)
+        return NULL;
     proofs lets = {0};
     facts f = {.at_least_0 = copy(r, &given->at_least_0, given->at_least_0.len),
                .zero = copy(r, &given->zero, given->zero.len),
@@ -302,6 +308,8 @@ static const tp_proof *leaf(refuter *r, const facts *given, bool pairs)
     for (uint32_t i = f.at_least_0.len + 2 * f.zero.len; i-- > 0 && n < MAX_FACTS;) { /* the goal came last */
         bool equation = i >= f.at_least_0.len, minus = equation && (i - f.at_least_0.len) % 2;
         const fact *x = equation ? &f.zero.at[(i - f.at_least_0.len) / 2] : &f.at_least_0.at[i];
+        if (!all && (i < given->seen.at_least_0 || i >= given->at_least_0.len))
+            continue;
         tp_poly q;
         tp_poly_of(r->v->p, x->e, &q);
         tp_poly_constant(&polys[n], 0);
@@ -335,6 +343,7 @@ typedef struct linear_facts {
     TP_VEC(uint32_t) at; /* number of the line, 0: `own` */
     TP_VEC(tp_line) own;
     TP_VEC(tp_expr) atoms;
+    uint32_t seen, seen_atoms; /* that many facts do not contradict each other; their atoms */
 } linear_facts;
 
 static void add_poly(refuter *r, linear_facts *s, const tp_poly *p, uint32_t number, tp_line own)
@@ -397,7 +406,7 @@ static void add_known_sides(refuter *r, linear_facts *s)
         tp_poly a, b;
         tp_poly_of(r->v->p, n.a, &a);
         tp_poly_of(r->v->p, n.b, &b);
-        for (uint32_t k = nfacts; k-- > 0;)
+        for (uint32_t k = nfacts; k-- > (i < s->seen_atoms ? s->seen : 0);)
             for (int larger = 0; larger < 2; larger++) { /* a - b, or b - a, is the fact + rest */
                 tp_poly rest;
                 tp_poly_copy(&rest, larger ? &b : &a);
@@ -413,14 +422,15 @@ static void add_known_sides(refuter *r, linear_facts *s)
     }
 }
 
+/* Those that were not seen. */
 static void add_facts(refuter *r, linear_facts *s, const facts *f)
 {
     tp_poly q, negated;
-    for (uint32_t i = f->at_least_0.len; i-- > 0;) { /* the goal came last */
+    for (uint32_t i = f->at_least_0.len; i-- > f->seen.at_least_0;) { /* the goal came last */
         tp_poly_of(r->v->p, f->at_least_0.at[i].e, &q);
         add_poly(r, s, &q, 0, f->at_least_0.at[i].line);
     }
-    for (uint32_t i = f->zero.len; i-- > 0;) {
+    for (uint32_t i = f->zero.len; i-- > f->seen.zero;) {
         tp_line l = f->zero.at[i].line;
         tp_poly_of(r->v->p, f->zero.at[i].e, &q);
         add_poly(r, s, &q, 0, l);
@@ -432,13 +442,12 @@ static void add_facts(refuter *r, linear_facts *s, const facts *f)
     }
 }
 
-/* Those before `fresh` are known not to contradict each other. */
-static const tp_proof *add_up(refuter *r, linear_facts *s, uint32_t fresh)
+static const tp_proof *add_up(refuter *r, linear_facts *s)
 {
     tp_arena *a = r->v->scratch;
     uint32_t n = s->facts.len, used = 0;
     int64_t *factor = TP_NEWN(a, int64_t, n + 1);
-    if (r->linear-- <= 0 || !tp_farkas(a, s->facts.at, n, fresh, factor))
+    if (r->linear-- <= 0 || !tp_farkas(a, s->facts.at, n, s->seen, factor))
         return NULL;
     tp_lines lines = {0};
     for (uint32_t i = 0; i < s->lines.len; i++)
@@ -463,7 +472,7 @@ static const tp_proof *arm_contradicted(refuter *r, linear_facts *s, const facts
         return NULL;
     linear_facts with = *s; /* appended to in place, and forgotten */
     add_facts(r, &with, &own);
-    return add_up(r, &with, s->facts.len);
+    return add_up(r, &with);
 }
 
 /* ---- disjunctions ---- */
@@ -498,11 +507,13 @@ static const tp_proof *without(refuter *r, const tp_proof *p, uint32_t from, uin
     return copy;
 }
 
-static const tp_proof *contradictory(refuter *r, const facts *f);
+static const tp_proof *contradictory(refuter *r, const facts *f, const linear_facts *before);
 
-/* Both arms, or one of them when its proof does not look at it. `known`: of the arm `known_first`, or NULL. */
-static const tp_proof *split(refuter *r, const facts *f, bool differ, uint32_t at, const tp_proof *known,
-                             bool known_first)
+/* Both arms, or one of them when its proof does not look at it. `known`: of the arm `known_first`, or NULL. `s`: what f
+ * says linearly.
+ */
+static const tp_proof *split(refuter *r, const facts *f, const linear_facts *s, bool differ, uint32_t at,
+                             const tp_proof *known, bool known_first)
 {
     const fact *either = &(differ ? &f->differ : &f->either)->at[at];
     const tp_proof *arms[2] = {NULL, NULL}, *alone;
@@ -516,12 +527,13 @@ static const tp_proof *split(refuter *r, const facts *f, bool differ, uint32_t a
                    .not_zero = copy(r, &f->not_zero, f->not_zero.len),
                    .either = copy(r, &f->either, f->either.len),
                    .differ = copy(r, &f->differ, f->differ.len),
+                   .seen = {f->at_least_0.len, f->zero.len, f->not_zero.len},
                    .hypotheses = f->hypotheses};
         fact_list *list = differ ? &g.differ : &g.either;
         memmove(&list->at[at], &list->at[at + 1], (list->len - at - 1) * sizeof *list->at);
         list->len--;
         take_arm(r, &g, either, i == 0);
-        if (!(arms[i] = contradictory(r, &g)))
+        if (!(arms[i] = contradictory(r, &g, s)))
             return NULL;
         if ((alone = without(r, arms[i], f->hypotheses, g.hypotheses - f->hypotheses)))
             return alone;
@@ -529,23 +541,38 @@ static const tp_proof *split(refuter *r, const facts *f, bool differ, uint32_t a
     return node(r, (tp_proof){.kind = TP_PROOF_SPLIT, .number = either->line.number}, arms[0], arms[1]);
 }
 
-static const tp_proof *contradictory(refuter *r, const facts *f)
+/* What f says linearly: beside what was known before the last split, or anew where that leaves little room. */
+static linear_facts linear_facts_of(refuter *r, const facts *f, const linear_facts *before)
+{
+    linear_facts s = {0};
+    facts all = *f;
+    if (before && before->facts.len < MAX_SYSTEM / 2 && before->atoms.len < MAX_ATOMS / 2)
+        s = *before; /* appended to in place */
+    else
+        memset(&all.seen, 0, sizeof all.seen);
+    add_facts(r, &s, &all);
+    add_known_sides(r, &s);
+    return s;
+}
+
+/* `before`: what f said linearly before the last split, or NULL. */
+static const tp_proof *contradictory(refuter *r, const facts *f, const linear_facts *before)
 {
     const tp_proof *found;
-    linear_facts s = {0};
     if (f->closed)
         return node(r, (tp_proof){.kind = TP_PROOF_ABSURD, .number = f->absurd}, NULL, NULL);
     if (r->leaves-- <= 0 || r->checks <= 0 || r->linear <= 0)
         return NULL;
     if ((found = leaf(r, f, false)))
         return found;
-    add_facts(r, &s, f);
-    add_known_sides(r, &s);
-    if ((found = add_up(r, &s, 0)))
+    linear_facts s = linear_facts_of(r, f, before);
+    if ((found = add_up(r, &s)))
         return found;
+    s.seen = s.facts.len;
+    s.seen_atoms = s.atoms.len;
     for (uint32_t i = f->either.len; i-- > 0;)
         if (arm_impossible(r, &f->either.at[i], true) || arm_impossible(r, &f->either.at[i], false))
-            return split(r, f, false, i, NULL, false);
+            return split(r, f, &s, false, i, NULL, false);
     for (int round = 0; round < 4; round++) {
         bool differ = round % 2, seen = round >= 2;
         const fact_list *list = differ ? &f->differ : &f->either;
@@ -553,7 +580,7 @@ static const tp_proof *contradictory(refuter *r, const facts *f)
             for (int first = 0; first < 2 && (list->at[i].line.number >= r->looked_at) == seen; first++)
                 if ((found = arm_contradicted(r, &s, f, &list->at[i], first))) {
                     r->looked_at = list->at[i].line.number;
-                    return split(r, f, differ, i, found, first);
+                    return split(r, f, &s, differ, i, found, first);
                 }
     }
     r->looked_at = UINT32_MAX;
@@ -562,11 +589,11 @@ static const tp_proof *contradictory(refuter *r, const facts *f)
     const fact *last = f->either.len ? &f->either.at[f->either.len - 1] : NULL;
     const fact *unequal = f->differ.len ? &f->differ.at[f->differ.len - 1] : NULL;
     if (last && last->line.number >= r->goal) /* of the goal, or of an earlier split */
-        return split(r, f, false, f->either.len - 1, NULL, false);
+        return split(r, f, &s, false, f->either.len - 1, NULL, false);
     if (unequal && unequal->line.number >= r->goal)
-        return split(r, f, true, f->differ.len - 1, NULL, false);
+        return split(r, f, &s, true, f->differ.len - 1, NULL, false);
     if (last)
-        return split(r, f, false, 0, NULL, false);
+        return split(r, f, &s, false, 0, NULL, false);
     return NULL;
 }
 
@@ -589,6 +616,6 @@ const tp_proof *tp_refute(tp_prover *v, const tp_obligation *o, bool brief)
         take(&r, &f, o->premises[i], false);
     r.goal = f.hypotheses;
     take(&r, &f, o->goal, true);
-    const tp_proof *found = contradictory(&r, &f);
+    const tp_proof *found = contradictory(&r, &f, NULL);
     return found ? node(&r, (tp_proof){.kind = TP_PROOF_REFUTE}, found, NULL) : NULL;
 }
