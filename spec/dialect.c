@@ -1,24 +1,14 @@
 /* Each translation is of one word or form; what no row knows stays, and the lowering says what is wrong with it. */
-#include "spec/dialect.h"
+#include "spec/dialect_nodes.h"
 
 #include <math.h>
 
-#include "base/map.h"
-#include "spec/kernel.h"
-
-typedef struct dialect {
-    tp_ctx *c;
-    const tp_kernel *k;
-    tp_map names; /* that the program uses: ASSIGNED or READ */
-} dialect;
-
-typedef enum use { READ = 1, ASSIGNED } use;
 enum { MOST_PARTS = 64 }; /* of one split */
 
 /* ---- nodes, at the place of another ---- */
 
-static tp_node *node(dialect *d, const tp_node *at, tp_node_kind kind, tp_str text, uint32_t nkids,
-                     tp_node *const *kids)
+tp_node *dialect_node(dialect *d, const tp_node *at, tp_node_kind kind, tp_str text, uint32_t nkids,
+                      tp_node *const *kids)
 {
     tp_node *n = TP_NEW(d->c->arena, tp_node);
     *n = (tp_node){.kind = kind, .source = at->source, .from = at->from, .to = at->to, .text = text, .nkids = nkids};
@@ -29,21 +19,21 @@ static tp_node *node(dialect *d, const tp_node *at, tp_node_kind kind, tp_str te
     return n;
 }
 
-static tp_node *name_node(dialect *d, const tp_node *at, tp_str text)
+tp_node *dialect_name(dialect *d, const tp_node *at, tp_str text)
 {
-    return node(d, at, TP_N_NAME, text, 0, NULL);
+    return dialect_node(d, at, TP_N_NAME, text, 0, NULL);
 }
 
 static tp_node *int_node(dialect *d, const tp_node *at, int64_t value)
 {
-    tp_node *n = node(d, at, TP_N_INT, tp_printf(d->c->arena, "%lld", (long long)value), 0, NULL);
+    tp_node *n = dialect_node(d, at, TP_N_INT, tp_printf(d->c->arena, "%lld", (long long)value), 0, NULL);
     n->integer = value;
     return n;
 }
 
 static tp_node *unary_node(dialect *d, const tp_node *at, tp_operator op, tp_node *x)
 {
-    tp_node *n = node(d, at, TP_N_UNARY, (tp_str){NULL, 0}, 1, &x);
+    tp_node *n = dialect_node(d, at, TP_N_UNARY, (tp_str){NULL, 0}, 1, &x);
     n->op = op;
     return n;
 }
@@ -51,44 +41,44 @@ static tp_node *unary_node(dialect *d, const tp_node *at, tp_operator op, tp_nod
 /* A number of either sign. */
 static tp_node *float_node(dialect *d, const tp_node *at, double value)
 {
-    tp_node *n = node(d, at, TP_N_FLOAT, tp_printf(d->c->arena, "%.17g", fabs(value)), 0, NULL);
+    tp_node *n = dialect_node(d, at, TP_N_FLOAT, tp_printf(d->c->arena, "%.17g", fabs(value)), 0, NULL);
     n->real = fabs(value);
     return value < 0 ? unary_node(d, at, TP_O_NEG, n) : n;
 }
 
 static tp_node *binary_node(dialect *d, const tp_node *at, tp_operator op, tp_node *a, tp_node *b)
 {
-    tp_node *n = node(d, at, TP_N_BINARY, (tp_str){NULL, 0}, 2, (tp_node *[]){a, b});
+    tp_node *n = dialect_node(d, at, TP_N_BINARY, (tp_str){NULL, 0}, 2, (tp_node *[]){a, b});
     n->op = op;
     return n;
 }
 
-static tp_node *call_node(dialect *d, const tp_node *at, const char *name, uint32_t nargs, tp_node *const *args)
+tp_node *dialect_call(dialect *d, const tp_node *at, const char *name, uint32_t nargs, tp_node *const *args)
 {
-    tp_node *n = node(d, at, TP_N_CALL, tp_str_c(name), nargs, args);
+    tp_node *n = dialect_node(d, at, TP_N_CALL, tp_str_c(name), nargs, args);
     n->prefixed = true; /* no function of the program */
     return n;
 }
 
 static tp_node *keyword_node(dialect *d, const char *name, tp_node *value)
 {
-    return node(d, value, TP_N_KEYWORD, tp_str_c(name), 1, &value);
+    return dialect_node(d, value, TP_N_KEYWORD, tp_str_c(name), 1, &value);
 }
 
 static tp_node *index_node(dialect *d, tp_node *x, tp_node *index)
 {
-    return node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 2, (tp_node *[]){x, index});
+    return dialect_node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 2, (tp_node *[]){x, index});
 }
 
 /* x.shape[axis] */
 static tp_node *extent_node(dialect *d, tp_node *x, tp_node *axis)
 {
-    return index_node(d, node(d, x, TP_N_ATTRIBUTE, TP_S("shape"), 1, &x), axis);
+    return index_node(d, dialect_node(d, x, TP_N_ATTRIBUTE, TP_S("shape"), 1, &x), axis);
 }
 
 static tp_node *cast_node(dialect *d, tp_node *x, tp_node *dtype)
 {
-    return node(d, x, TP_N_METHOD, TP_S("astype"), 2, (tp_node *[]){x, dtype});
+    return dialect_node(d, x, TP_N_METHOD, TP_S("astype"), 2, (tp_node *[]){x, dtype});
 }
 
 /* ---- names ---- */
@@ -110,7 +100,7 @@ static tp_node *fresh_name(dialect *d, const tp_node *at, const char *wish)
     for (uint32_t i = 1; tp_map_get(&d->names, name) || is_declared(d, name); i++)
         name = tp_printf(d->c->arena, "%s_%u", wish, i);
     tp_map_set(d->c->arena, &d->names, name, ASSIGNED);
-    return name_node(d, at, name);
+    return dialect_name(d, at, name);
 }
 
 static void note_name(dialect *d, tp_str name, use how)
@@ -172,7 +162,7 @@ static const struct {
                  {"expit", "logistic"},     {"swish", "silu"},
                  {"concat", "concatenate"}, {"broadcasted_iota", "iota"},
                  {"average", "mean"},       {"rint", "round"},
-                 {"invert", "logical_not"}, {"isfinite", "is_finite"}};
+                 {"isfinite", "is_finite"}};
 
 static const struct {
     const char *name;
@@ -192,9 +182,6 @@ static const struct {
                  {"greater_equal", TP_O_GE},
                  {"equal", TP_O_EQ},
                  {"not_equal", TP_O_NE},
-                 {"logical_and", TP_O_BITAND},
-                 {"logical_or", TP_O_BITOR},
-                 {"logical_xor", TP_O_BITXOR},
                  {"bitwise_and", TP_O_BITAND},
                  {"bitwise_or", TP_O_BITOR},
                  {"bitwise_xor", TP_O_BITXOR},
@@ -230,30 +217,30 @@ static tp_node *short_call(dialect *d, tp_node *n)
     bool one = is_positional(n, 1), two = is_positional(n, 2);
     if (tp_str_is(n->text, "float") && one && x->kind == TP_N_STRING) {
         bool negative = x->text.n && x->text.p[0] == '-';
-        tp_node *value = name_node(d, x, (tp_str){x->text.p + negative, x->text.n - negative});
+        tp_node *value = dialect_name(d, x, (tp_str){x->text.p + negative, x->text.n - negative});
         return negative ? unary_node(d, x, TP_O_NEG, value) : value;
     }
     if (tp_str_is(n->text, "reciprocal") && one)
-        return binary_node(d, n, TP_O_TRUEDIV, int_node(d, n, 1), x);
+        return binary_node(d, n, TP_O_POW, x, int_node(d, n, -1)); /* which refuses integers */
     if (tp_str_is(n->text, "stop_gradient") && one)
         return x;
     if (tp_str_is(n->text, "outer") && two) { /* of all elements in a row */
         tp_node *flat[2];
         for (int i = 0; i < 2; i++)
-            flat[i] = call_node(d, n->kids[i], "reshape", 2, (tp_node *[]){n->kids[i], int_node(d, n, -1)});
-        tp_node *column[] = {flat[0], node(d, x, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
-                             name_node(d, x, TP_S("None"))};
-        return binary_node(d, n, TP_O_MUL, node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), flat[1]);
+            flat[i] = dialect_call(d, n->kids[i], "reshape", 2, (tp_node *[]){n->kids[i], int_node(d, n, -1)});
+        tp_node *column[] = {flat[0], dialect_node(d, x, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                             dialect_name(d, x, TP_S("None"))};
+        return binary_node(d, n, TP_O_MUL, dialect_node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), flat[1]);
     }
     if (tp_str_is(n->text, "one_hot") && two) {
-        tp_node *ellipsis = node(d, x, TP_N_ELLIPSIS, (tp_str){NULL, 0}, 0, NULL);
-        tp_node *column =
-            node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3, (tp_node *[]){x, ellipsis, name_node(d, x, TP_S("None"))});
-        tp_node *hot = binary_node(d, n, TP_O_EQ, column, call_node(d, n, "arange", 1, &n->kids[1]));
-        return cast_node(d, hot, name_node(d, n, TP_S("float32")));
+        tp_node *ellipsis = dialect_node(d, x, TP_N_ELLIPSIS, (tp_str){NULL, 0}, 0, NULL);
+        tp_node *column = dialect_node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, 3,
+                                       (tp_node *[]){x, ellipsis, dialect_name(d, x, TP_S("None"))});
+        tp_node *hot = binary_node(d, n, TP_O_EQ, column, dialect_call(d, n, "arange", 1, &n->kids[1]));
+        return cast_node(d, hot, dialect_name(d, n, TP_S("float32")));
     }
     if (one && (tp_dtype_find(n->text) != TP_NO_DTYPE || tp_str_is(n->text, "float")) && x->kind != TP_N_STRING)
-        return cast_node(d, x, name_node(d, n, tp_str_is(n->text, "float") ? TP_S("float64") : n->text));
+        return cast_node(d, x, dialect_name(d, n, tp_str_is(n->text, "float") ? TP_S("float64") : n->text));
     return NULL;
 }
 
@@ -264,9 +251,9 @@ static tp_node *window_node(dialect *d, tp_node *x, const tp_node *starts, const
     kids[0] = x;
     for (uint32_t i = 0; i < starts->nkids; i++) {
         tp_node *size = sizes ? sizes->kids[i] : extent_node(d, like, int_node(d, starts, i));
-        kids[i + 1] = call_node(d, starts, "ds", 2, (tp_node *[]){starts->kids[i], size});
+        kids[i + 1] = dialect_call(d, starts, "ds", 2, (tp_node *[]){starts->kids[i], size});
     }
-    return node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, starts->nkids + 1, kids);
+    return dialect_node(d, x, TP_N_INDEX, (tp_str){NULL, 0}, starts->nkids + 1, kids);
 }
 
 static bool is_pair_of_lists(const tp_node *n)
@@ -287,16 +274,16 @@ static tp_node *lax_call(dialect *d, tp_node *n)
             return NULL;
         tp_node *args[] = {n->kids[0], n->kids[1], keyword_node(d, "contract", numbers->kids[0]),
                            keyword_node(d, "batch", numbers->kids[1])};
-        return call_node(d, n, "dot", 4, args);
+        return dialect_call(d, n, "dot", 4, args);
     }
     bool lists = n->nkids == 3 && n->kids[n->nkids - 1]->kind == TP_N_SEQUENCE;
     if (tp_str_is(n->text, "dynamic_slice") && lists && n->kids[1]->kind == TP_N_SEQUENCE &&
         n->kids[1]->nkids == n->kids[2]->nkids)
         return window_node(d, n->kids[0], n->kids[1], n->kids[2], NULL);
     if (tp_str_is(n->text, "dynamic_update_slice") && lists) {
-        tp_node *at = node(d, n, TP_N_ATTRIBUTE, TP_S("at"), 1, &n->kids[0]);
+        tp_node *at = dialect_node(d, n, TP_N_ATTRIBUTE, TP_S("at"), 1, &n->kids[0]);
         tp_node *place = window_node(d, at, n->kids[2], NULL, n->kids[1]);
-        return node(d, n, TP_N_METHOD, TP_S("set"), 2, (tp_node *[]){place, n->kids[1]});
+        return dialect_node(d, n, TP_N_METHOD, TP_S("set"), 2, (tp_node *[]){place, n->kids[1]});
     }
     return NULL;
 }
@@ -314,21 +301,22 @@ static tp_node *operator_method(dialect *d, tp_node *n)
     for (size_t i = 0; tp_str_is(n->text, "reduce") && n->nkids > 1 && i < sizeof FOLDS / sizeof *FOLDS; i++) {
         if (!tp_str_is(x->text, FOLDS[i].operator))
             continue;
-        tp_node *out = call_node(d, n, FOLDS[i].fold, n->nkids - 1, n->kids + 1), *axis[] = {n->kids[1], NULL};
+        tp_node *out = dialect_call(d, n, FOLDS[i].fold, n->nkids - 1, n->kids + 1), *axis[] = {n->kids[1], NULL};
         axis[1] = keyword_node(d, "axis", int_node(d, n, 0));
         if (n->nkids == 2)
-            out = call_node(d, n, FOLDS[i].fold, 2, axis);
+            out = dialect_call(d, n, FOLDS[i].fold, 2, axis);
         else if (n->kids[2]->kind != TP_N_KEYWORD)
             out->kids[1] = keyword_node(d, "axis", out->kids[1]);
         return out;
     }
     for (size_t i = 0; tp_str_is(n->text, "outer") && n->nkids == 3 && i < sizeof OPERATORS / sizeof *OPERATORS; i++)
         if (tp_str_is(x->text, OPERATORS[i].name)) { /* of vectors: a matrix on the right is refused by its rank */
-            tp_node *column[] = {n->kids[1], node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
-                                 name_node(d, n, TP_S("None"))};
-            tp_node *row =
-                call_node(d, n, "reshape", 2, (tp_node *[]){n->kids[2], extent_node(d, n->kids[2], int_node(d, n, 0))});
-            return binary_node(d, n, OPERATORS[i].op, node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), row);
+            tp_node *column[] = {n->kids[1], dialect_node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                                 dialect_name(d, n, TP_S("None"))};
+            tp_node *row = dialect_call(d, n, "reshape", 2,
+                                        (tp_node *[]){n->kids[2], extent_node(d, n->kids[2], int_node(d, n, 0))});
+            return binary_node(d, n, OPERATORS[i].op, dialect_node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column),
+                               row);
         }
     return NULL;
 }
@@ -339,13 +327,14 @@ static tp_node *composed_call(dialect *d, tp_node *n)
     if (!n->nkids || n->kids[0]->kind == TP_N_KEYWORD)
         return NULL;
     if (tp_str_is(n->text, "std")) {
-        tp_node *var = call_node(d, n, "var", n->nkids, n->kids);
-        return call_node(d, n, "sqrt", 1, &var);
+        tp_node *var = dialect_call(d, n, "var", n->nkids, n->kids);
+        return dialect_call(d, n, "sqrt", 1, &var);
     }
     if (tp_str_is(n->text, "norm") && (n->nkids == 1 || n->kids[1]->kind == TP_N_KEYWORD)) {
-        tp_node *squares = call_node(d, n, "square", 1, n->kids), *sum = call_node(d, n, "sum", n->nkids, n->kids);
+        tp_node *squares = dialect_call(d, n, "square", 1, n->kids),
+                *sum = dialect_call(d, n, "sum", n->nkids, n->kids);
         sum->kids[0] = squares;
-        return call_node(d, n, "sqrt", 1, &sum);
+        return dialect_call(d, n, "sqrt", 1, &sum);
     }
     return NULL;
 }
@@ -355,6 +344,21 @@ static bool takes_dtype(tp_str name)
 {
     static const char *const NAMES[] = {"zeros", "ones", "full", "iota", "bitcast", "astype"};
     return is_one_of(name, NAMES, sizeof NAMES / sizeof *NAMES);
+}
+
+/* f(x, dtype=t) is f of x as t where f folds or combines; of other functions the result is one of t. */
+static bool cast_operands(dialect *d, tp_node *n, tp_node *dtype)
+{
+    static const char *const FOLDS[] = {"sum",    "prod",    "mean",       "var",       "std",
+                                        "cumsum", "cumprod", "zeros_like", "ones_like", "full_like"};
+    uint32_t operands = is_one_of(n->text, FOLDS, sizeof FOLDS / sizeof *FOLDS);
+    for (size_t i = 0; i < sizeof OPERATORS / sizeof *OPERATORS; i++)
+        operands = tp_str_is(n->text, OPERATORS[i].name) ? 2 : operands;
+    if (!dtype || n->nkids < operands)
+        return false;
+    for (uint32_t i = 0; i < operands; i++)
+        n->kids[i] = cast_node(d, n->kids[i], dtype);
+    return operands > 0;
 }
 
 /* 0.0, -inf */
@@ -383,12 +387,14 @@ static tp_node *translate_call(dialect *d, tp_node *n)
     if (!tp_str_is(n->text, "dot"))
         take_keyword(n, "preferred_element_type");
     if (tp_str_is(n->text, "full") && is_positional(n, 2) && is_real(n->kids[1]))
-        return call_node(d, n, "full", 3, (tp_node *[]){n->kids[0], n->kids[1], name_node(d, n, TP_S("float32"))});
+        return dialect_call(d, n, "full", 3,
+                            (tp_node *[]){n->kids[0], n->kids[1], dialect_name(d, n, TP_S("float32"))});
     tp_node *dtype = takes_dtype(n->text) ? NULL : take_keyword(n, "dtype"), *out = NULL;
+    dtype = cast_operands(d, n, dtype) ? NULL : dtype;
     for (size_t i = 0; i < sizeof OPERATORS / sizeof *OPERATORS && !out; i++)
         if (tp_str_is(n->text, OPERATORS[i].name) && is_positional(n, 2))
             out = binary_node(d, n, OPERATORS[i].op, n->kids[0], n->kids[1]);
-    if (!out && tp_str_is(n->text, "logical_not") && is_positional(n, 1))
+    if (!out && (tp_str_is(n->text, "invert") || tp_str_is(n->text, "bitwise_not")) && is_positional(n, 1))
         out = unary_node(d, n, TP_O_INVERT, n->kids[0]);
     out = out ? out : short_call(d, n);
     out = out || !n->prefixed ? out : lax_call(d, n);
@@ -427,7 +433,7 @@ static void name_padding(dialect *d, tp_node *n)
     tp_node *pair = nested ? width->kids[0] : list ? width : NULL, *both[] = {width, width}, *copy;
     if (pair && pair->nkids != 2)
         return;
-    pair = pair ? pair : node(d, width, TP_N_SEQUENCE, (tp_str){NULL, 0}, 2, both);
+    pair = pair ? pair : dialect_node(d, width, TP_N_SEQUENCE, (tp_str){NULL, 0}, 2, both);
     copy = TP_NEW(d->c->arena, tp_node);
     *copy = *pair;
     n->text = TP_S("pad_all");
@@ -444,10 +450,10 @@ static void open_mesh(dialect *d, tp_node *n)
     tp_node *mesh = n->nkids == 2 ? n->kids[1] : NULL;
     if (!mesh || mesh->kind != TP_N_CALL || !mesh->prefixed || !tp_str_is(mesh->text, "ix_") || !is_positional(mesh, 2))
         return;
-    tp_node *column[] = {mesh->kids[0], node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
-                         name_node(d, n, TP_S("None"))};
-    tp_node *kids[] = {n->kids[0], node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), mesh->kids[1]};
-    *n = *node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, kids);
+    tp_node *column[] = {mesh->kids[0], dialect_node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
+                         dialect_name(d, n, TP_S("None"))};
+    tp_node *kids[] = {n->kids[0], dialect_node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, column), mesh->kids[1]};
+    *n = *dialect_node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 3, kids);
 }
 
 /* Functions that mean something else under their module's name than under ours. */
@@ -488,7 +494,7 @@ static tp_node *translate_method(dialect *d, tp_node *n)
     if (own)
         return own;
     if ((tp_str_is(n->text, "ravel") || tp_str_is(n->text, "flatten")) && n->nkids == 1)
-        return call_node(d, n, "reshape", 2, (tp_node *[]){x, int_node(d, n, -1)});
+        return dialect_call(d, n, "reshape", 2, (tp_node *[]){x, int_node(d, n, -1)});
     if (n->nkids == 2)
         name_axis(d, n);
     tp_node *dtype = takes_dtype(n->text) ? NULL : take_keyword(n, "dtype");
@@ -508,7 +514,7 @@ static tp_node *translate_attribute(dialect *d, tp_node *n)
     tp_node *x = n->kids[0];
     if (tp_str_is(n->text, "dtype") && x->kind == TP_N_NAME && !is_assigned(d, x->text)) {
         int operand = tp_operand_find(d->k, x->text);
-        return operand < 0 ? n : name_node(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
+        return operand < 0 ? n : dialect_name(d, n, tp_str_c(tp_dtype_info(d->k->operands[operand].dtype)->name));
     }
     const tp_node *named = x->kind == TP_N_CALL && tp_str_is(x->text, "finfo") && x->nkids == 1 ? x->kids[0] : NULL;
     if (named && named->kind == TP_N_CALL && tp_str_is(named->text, "dtype") && named->nkids == 1)
@@ -522,10 +528,10 @@ static tp_node *translate_attribute(dialect *d, tp_node *n)
         return n;
     if (tp_str_is(n->text, "pi") || tp_str_is(n->text, "e"))
         return tp_str_is(n->text, "pi") ? float_node(d, n, 3.141592653589793) : float_node(d, n, 2.718281828459045);
-    tp_node *name = name_node(d, n,
-                              tp_str_is(n->text, "newaxis") ? TP_S("None")
-                              : tp_str_is(n->text, "bool_") ? TP_S("bool")
-                                                            : renamed(n->text));
+    tp_node *name = dialect_name(d, n,
+                                 tp_str_is(n->text, "newaxis") ? TP_S("None")
+                                 : tp_str_is(n->text, "bool_") ? TP_S("bool")
+                                                               : renamed(n->text));
     name->prefixed = true;
     return name;
 }
@@ -547,7 +553,7 @@ static tp_node *translate(dialect *d, tp_node *n)
 
 /* ---- statements ---- */
 
-static tp_syntax *statement(dialect *d, const tp_syntax *at, tp_stmt_kind kind, tp_node *target, tp_node *value)
+tp_syntax *dialect_statement(dialect *d, const tp_syntax *at, tp_stmt_kind kind, tp_node *target, tp_node *value)
 {
     tp_syntax *s = TP_NEW(d->c->arena, tp_syntax);
     *s = (tp_syntax){.kind = kind, .line = at->line, .number = at->number, .target = target, .value = value};
@@ -589,23 +595,23 @@ static bool translate_split(dialect *d, tp_syntax *s, tp_block *into)
     tp_node *x = fresh_name(d, call, "whole"), *extent = extent_node(d, x, axis), *parts[MOST_PARTS];
     if (s->target->nkids > MOST_PARTS)
         return false;
-    tp_push(d->c->arena, *into, statement(d, s, TP_S_ASSIGN, x, call->kids[0]));
+    tp_push(d->c->arena, *into, dialect_statement(d, s, TP_S_ASSIGN, x, call->kids[0]));
     tp_node *rest = binary_node(d, call, TP_O_MOD, extent, call->kids[1]);
     tp_node *check[] = {binary_node(d, call, TP_O_EQ, rest, int_node(d, call, 0)),
-                        node(d, call, TP_N_STRING, TP_S("split into equal parts"), 0, NULL)};
-    tp_push(d->c->arena, *into, statement(d, s, TP_S_EXPR, NULL, call_node(d, call, "check", 2, check)));
+                        dialect_node(d, call, TP_N_STRING, TP_S("split into equal parts"), 0, NULL)};
+    tp_push(d->c->arena, *into, dialect_statement(d, s, TP_S_EXPR, NULL, dialect_call(d, call, "check", 2, check)));
     tp_node *width = binary_node(d, call, TP_O_FLOORDIV, extent, call->kids[1]);
     for (uint32_t i = 0; i < s->target->nkids; i++) {
         tp_node *kids[TP_MAX_RANK + 2] = {x};
         for (uint32_t k = 0; k < before; k++)
-            kids[k + 1] = node(d, call, last ? TP_N_ELLIPSIS : TP_N_COLON, (tp_str){NULL, 0}, 0, NULL);
+            kids[k + 1] = dialect_node(d, call, last ? TP_N_ELLIPSIS : TP_N_COLON, (tp_str){NULL, 0}, 0, NULL);
         tp_node *ends[] = {binary_node(d, call, TP_O_MUL, int_node(d, call, i), width),
                            binary_node(d, call, TP_O_MUL, int_node(d, call, (int64_t)i + 1), width),
-                           node(d, call, TP_N_ABSENT, (tp_str){NULL, 0}, 0, NULL)};
-        kids[before + 1] = node(d, call, TP_N_SLICE, (tp_str){NULL, 0}, 3, ends);
-        parts[i] = node(d, call, TP_N_INDEX, (tp_str){NULL, 0}, before + 2, kids);
+                           dialect_node(d, call, TP_N_ABSENT, (tp_str){NULL, 0}, 0, NULL)};
+        kids[before + 1] = dialect_node(d, call, TP_N_SLICE, (tp_str){NULL, 0}, 3, ends);
+        parts[i] = dialect_node(d, call, TP_N_INDEX, (tp_str){NULL, 0}, before + 2, kids);
     }
-    s->value = node(d, call, TP_N_SEQUENCE, (tp_str){NULL, 0}, s->target->nkids, parts);
+    s->value = dialect_node(d, call, TP_N_SEQUENCE, (tp_str){NULL, 0}, s->target->nkids, parts);
     return false;
 }
 
@@ -679,121 +685,11 @@ static void translate_block(dialect *d, tp_block *b)
     *b = out;
 }
 
-/* What is assigned within loops and branches, or in parts. */
-static void note_changed(dialect *d, const tp_block *b, bool nested, tp_map *changed)
-{
-    for (uint32_t i = 0; i < b->len; i++) {
-        const tp_syntax *s = b->at[i];
-        const tp_node *targets = s->target, *const *names = &targets;
-        uint32_t n = targets ? 1 : 0;
-        if (n && targets->kind == TP_N_INDEX)
-            targets = targets->kids[0];
-        if (n && targets->kind == TP_N_SEQUENCE) {
-            names = (const tp_node *const *)targets->kids;
-            n = targets->nkids;
-        }
-        for (uint32_t k = 0; (nested || s->kind == TP_S_STORE) && k < n && s->kind != TP_S_FOR; k++)
-            if (names[k]->kind == TP_N_NAME)
-                tp_map_set(d->c->arena, changed, names[k]->text, 1);
-        if (s->kind != TP_S_DEF) {
-            note_changed(d, &s->body, true, changed);
-            note_changed(d, &s->orelse, true, changed);
-        }
-    }
-}
-
-static bool is_whole(const tp_syntax *s)
-{
-    for (uint32_t i = 1; i < s->target->nkids; i++)
-        if (s->target->kids[i]->kind != TP_N_COLON && s->target->kids[i]->kind != TP_N_ELLIPSIS)
-            return false;
-    return !s->augmented;
-}
-
-/* The first statement that assigns the name; NULL: none does. */
-static tp_syntax *first_assignment(const tp_block *b, tp_str name, bool *nested)
-{
-    for (uint32_t i = 0; i < b->len; i++) {
-        tp_syntax *s = b->at[i], *within = NULL;
-        const tp_node *x = s->kind == TP_S_STORE ? s->target->kids[0] : s->target;
-        if (s->kind == TP_S_DEF)
-            continue;
-        bool found = x && x->kind == TP_N_NAME && tp_str_eq(x->text, name);
-        for (uint32_t k = 0; x && x->kind == TP_N_SEQUENCE && k < x->nkids; k++)
-            found |= tp_str_eq(x->kids[k]->text, name);
-        if (found)
-            return s;
-        if ((within = first_assignment(&s->body, name, nested)) ||
-            (within = first_assignment(&s->orelse, name, nested))) {
-            *nested = true;
-            return within;
-        }
-    }
-    return NULL;
-}
-
-static tp_syntax *zeros_of(dialect *d, const tp_syntax *first, const tp_node *at, const tp_operand *o)
-{
-    tp_node *x = name_node(d, at, o->name), *dtype = name_node(d, at, tp_str_c(tp_dtype_info(o->dtype)->name));
-    tp_node *shape = node(d, at, TP_N_ATTRIBUTE, TP_S("shape"), 1, &x);
-    return statement(d, first, TP_S_ASSIGN, x, call_node(d, at, "zeros", 2, (tp_node *[]){shape, dtype}));
-}
-
-/* Inputs that change within loops and branches or in parts begin as what they are, outputs that are assigned in parts
- * as zeros. */
-static void begin_arrays(dialect *d, tp_block *program)
-{
-    tp_map changed = {0};
-    tp_block out = {0};
-    note_changed(d, program, false, &changed);
-    const tp_syntax *first = program->len ? program->at[0] : NULL;
-    const tp_node *at = !first ? NULL : first->target ? first->target : first->value;
-    for (uint32_t i = 0; at && i < d->k->ninputs + d->k->noutputs; i++) {
-        const tp_operand *o = &d->k->operands[i];
-        bool nested = false;
-        tp_syntax *s = o->role == TP_OUTPUT ? first_assignment(program, o->name, &nested) : NULL;
-        if (o->role == TP_INPUT && tp_map_get(&changed, o->name))
-            tp_push(d->c->arena, out,
-                    statement(d, first, TP_S_ASSIGN, name_node(d, at, o->name), name_node(d, at, o->name)));
-        if (s && s->kind == TP_S_STORE && !nested && is_whole(s)) { /* o[...] = v is o = v */
-            s->kind = TP_S_ASSIGN;
-            s->target = s->target->kids[0];
-        } else if (s && s->kind == TP_S_STORE) {
-            tp_push(d->c->arena, out, zeros_of(d, first, at, o));
-        }
-    }
-    for (uint32_t i = 0; i < program->len; i++)
-        tp_push(d->c->arena, out, program->at[i]);
-    *program = out;
-}
-
-/* A program of functions alone: the last one, of arrays of the spec, gives the outputs. */
-static void call_last(dialect *d, tp_block *program)
-{
-    const tp_syntax *last = program->len ? program->at[program->len - 1] : NULL;
-    for (uint32_t i = 0; i < program->len; i++)
-        if (program->at[i]->kind != TP_S_DEF)
-            return;
-    if (!last || last->value->kind != TP_N_CALL)
-        return;
-    tp_node *head = last->value, **args = TP_NEWN(d->c->arena, tp_node *, head->nkids);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < head->nkids; i++)
-        if (head->kids[i]->kind == TP_N_NAME)
-            args[n++] = name_node(d, head, head->kids[i]->text);
-    tp_node *names[TP_MAX_OPERANDS], *call = node(d, head, TP_N_CALL, head->text, n, args);
-    for (uint32_t i = 0; i < d->k->noutputs; i++)
-        names[i] = name_node(d, head, d->k->operands[d->k->ninputs + i].name);
-    bool one = d->k->noutputs == 1;
-    tp_node *target = one ? names[0] : node(d, head, TP_N_SEQUENCE, (tp_str){NULL, 0}, d->k->noutputs, names);
-    tp_push(d->c->arena, *program, statement(d, last, one ? TP_S_ASSIGN : TP_S_UNPACK, target, call));
-}
-
 void tp_translate_dialect(tp_ctx *c, const tp_kernel *k, tp_block *program)
 {
     dialect d = {.c = c, .k = k};
     note_block(&d, program);
     translate_block(&d, program);
-    begin_arrays(&d, program);
-    call_last(&d, program);
+    dialect_begin_arrays(&d, program);
+    dialect_call_last(&d, program);
 }

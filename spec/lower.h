@@ -63,6 +63,7 @@ struct tp_lower {
     uint32_t nmemories, nhidden;         /* numbers given so far: memories, names that no text has */
     uint32_t *operand_memory;            /* references: as in locals */
     const tp_syntax **operand_changed;
+    bool *operand_integers; /* outputs: NumPy's array is one of integers or bools, at least in some branch */
     bool reference;
     bool given;      /* an entry of a mutable table is the one that is given, not the one that it holds by now */
     tp_map promoted; /* references: names that begin as an integer literal and hold reals later */
@@ -104,6 +105,12 @@ tp_str lower_shape_text(tp_lower *l, uint32_t rank, const tp_expr *dims);
 tp_str lower_type_text(tp_lower *l, tp_vid v);
 /* float64 for floats inside references, else the dtype itself. */
 tp_dtype lower_dtype(const tp_lower *l, tp_dtype d);
+/* The number, where v is a literal. */
+bool lower_number(const tp_lower *l, tp_vid v, double *number);
+/* v as a condition: in references, as in Python, an integer is true where it is not 0. */
+tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n);
+/* References: the same element by element, of any numbers: those that are not 0. */
+tp_vid lower_truths(tp_lower *l, tp_vid v, const tp_node *n);
 tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n);
 tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n);
 
@@ -186,8 +193,6 @@ tp_str lower_free_name(const tp_lower *l, tp_str wish);
 void lower_statements(tp_lower *l, const tp_block *b, tp_region *into);
 
 /* lower_conditional.c */
-/* v as a condition: in references, as in Python, an integer is true where it is not 0. */
-tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n);
 /* a if c else b, of the condition c: one arm is computed. */
 tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c);
 
@@ -245,6 +250,8 @@ tp_thing *lower_new_thing(tp_lower *l, tp_thing_kind kind);
 void lower_spend_statement(tp_lower *l, const tp_node *n);
 tp_thing *lower_value_object(tp_lower *l, tp_vid v);
 tp_thing *lower_none(tp_lower *l);
+/* TP004 where n is a generator: Python computes its elements later, with the names as they are then. */
+void lower_check_lazy(tp_lower *l, const tp_node *n);
 tp_thing *lower_tuple(tp_lower *l, uint32_t n, tp_thing *const *items);
 /* x as it is now: a later assignment to the variable does not change it. */
 tp_thing *lower_frozen(tp_lower *l, tp_thing *x, const tp_node *n);
@@ -262,8 +269,6 @@ tp_thing *lower_object(tp_lower *l, const tp_node *n);
 tp_thing *lower_special(tp_lower *l, const tp_node *n);
 /* Is the condition known from the text? Then *truth is what it is; else its value, or -1, goes to *v. */
 bool lower_known(tp_lower *l, const tp_node *n, bool *truth, tp_vid *v);
-/* The number, where v is a literal. */
-bool lower_number(const tp_lower *l, tp_vid v, double *number);
 /* Memories: what n may share elements with; one for two; and in-place changes, by statement s, of a local. */
 uint32_t lower_memory_of(tp_lower *l, const tp_node *n);
 uint32_t lower_one_memory(tp_lower *l, uint32_t a, uint32_t b);

@@ -71,10 +71,21 @@ void lower_drop_locals(tp_lower *l, uint32_t n)
 
 tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
 {
+    static const struct {
+        const char *name;
+        tp_dtype dtype;
+    } PYTHON[] = {/* integers of references do not wrap */
+                  {"int", TP_I32},
+                  {"int_", TP_I32},
+                  {"int64", TP_I32},
+                  {"intp", TP_I32},
+                  {"float", TP_F64}};
     for (uint32_t i = 0; n->kind == TP_N_NAME && i < l->k->ndtypes; i++)
         if (tp_str_eq(l->k->dtypes[i].name, n->text))
             return l->k->dtypes[i].choice;
     tp_dtype d = n->kind == TP_N_NAME ? tp_dtype_find(n->text) : TP_NO_DTYPE;
+    for (size_t i = 0; i < sizeof PYTHON / sizeof *PYTHON && l->reference && n->kind == TP_N_NAME; i++)
+        d = tp_str_is(n->text, PYTHON[i].name) ? PYTHON[i].dtype : d;
     if (d != TP_NO_DTYPE)
         return d;
     tp_str names[TP_DTYPES];

@@ -167,6 +167,9 @@ void lower_bind(tp_lower *l, const tp_node *target, const tp_node *note, tp_thin
         return; /* M, N = x.shape says what they are */
     lower_check_local(l, target);
     if (operand >= 0 && l->k->operands[operand].role == TP_OUTPUT && !l->calls) {
+        bool integers = lower_value(l, lower_object_value(l, x, value))->dtype == TP_BOOL ||
+                        tp_is_int(lower_value(l, x->value)->dtype);
+        l->operand_integers[operand] = integers || (l->operand_integers[operand] && l->level);
         tp_thing *out =
             lower_value_object(l, as_output(l, &l->k->operands[operand], lower_object_value(l, x, value), value));
         out->memory = x->memory;
@@ -230,6 +233,7 @@ static tp_thing *augmented(tp_lower *l, const tp_syntax *s)
 
 void lower_assign(tp_lower *l, const tp_syntax *s, const tp_place *b)
 {
+    lower_check_lazy(l, s->value);
     tp_thing *x = s->augmented   ? augmented(l, s)
                   : l->reference ? lower_object(l, s->value)
                                  : lower_value_object(l, lower_expr(l, s->value));
@@ -335,6 +339,11 @@ static void lower_part(tp_lower *l, const tp_syntax *s, const tp_place *b)
     local = lower_own_local(l, name->text);
     if (local->literal && (tp_is_float(lower_value(l, v)->dtype) || lower_value(l, v)->dtype == TP_WEAK_FLOAT))
         lower_again(l, local);
+    int operand = l->calls ? -1 : tp_operand_find(l->k, name->text);
+    tp_dtype d = lower_value(l, v)->dtype;
+    if (operand >= 0 && l->operand_integers[operand] && (tp_is_float(d) || d == TP_WEAK_FLOAT))
+        lower_fail(l, s->value, "begin with zeros(shape), of reals",
+                   "`%.*s` is an array of integers or bools, into which NumPy cuts reals", TP_FMT(name->text));
     lower_changed(l, local, s);
     tp_thing *x = lower_value_object(l, lower_value_with(l, local->value, s->target, v, s->value));
     x->memory = local->memory;

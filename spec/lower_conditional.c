@@ -1,13 +1,6 @@
 /* a if c else b */
 #include "spec/lower.h"
 
-tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n)
-{
-    const tp_value *x = lower_value(l, v);
-    bool integer = l->reference && x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
-    return integer ? lower_binary(l, TP_P_NE, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n) : v;
-}
-
 static bool is_of_sizes(const tp_lower *l, tp_expr e)
 {
     for (uint32_t i = 0; i < l->k->naxes; i++)

@@ -595,7 +595,7 @@ static tp_thing *call_of_list(tp_lower *l, const tp_node *n)
         return length_of(l, x, n);
     if (!is_list(x) && array) {
         x = lower_value_object(l, x ? lower_object_value(l, x, n) : lower_expr(l, first));
-        x->memory = tp_str_is(n->text, "asarray") ? lower_memory_of(l, first) : 0;
+        x->memory = tp_str_is(n->text, "asarray") || n->nkids > 1 ? lower_memory_of(l, first) : 0;
         return x;
     }
     if (!is_list(x))

@@ -105,9 +105,9 @@ static const struct {
     {"isinf", "def isinf(x):\n"
               "    return abs(x) == inf"},
     {"clamp", "def clamp(lo, x, hi):\n"
-              "    return maximum(minimum(x, hi), lo)"},
+              "    return minimum(maximum(x, lo), hi)"},
     {"vdot", "def vdot(a, b):\n"
-             "    return sum(reshape(a, -1) * reshape(b, -1))"},
+             "    return reshape(a, -1) @ reshape(b, -1)"},
     {"count_nonzero", "def count_nonzero(a):\n"
                       "    return sum(a != 0)"},
 };

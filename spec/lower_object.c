@@ -16,8 +16,9 @@ static uint32_t *memory_under(tp_lower *l, const tp_node *n)
 
 uint32_t lower_memory_of(tp_lower *l, const tp_node *n)
 {
-    static const char *const VIEWS[] = {"reshape",     "ravel", "transpose",    "swapaxes", "squeeze", "asarray",
-                                        "expand_dims", "view",  "broadcast_to", "flip",     "flatten", "stop_gradient"};
+    static const char *const VIEWS[] = {"reshape", "ravel",         "transpose", "swapaxes",     "squeeze",
+                                        "asarray", "expand_dims",   "view",      "broadcast_to", "flip",
+                                        "flatten", "stop_gradient", "moveaxis"};
     if (n->kind == TP_N_NAME) {
         uint32_t *memory = memory_under(l, n);
         if (memory && !*memory)
@@ -25,6 +26,12 @@ uint32_t lower_memory_of(tp_lower *l, const tp_node *n)
         return memory ? *memory : 0;
     }
     if (n->kind == TP_N_INDEX || (n->kind == TP_N_ATTRIBUTE && tp_str_is(n->text, "T")))
+        return lower_memory_of(l, n->kids[0]);
+    bool call = n->kind == TP_N_CALL, turned = call && tp_str_is(n->text, "einsum") && n->nkids == 2;
+    const tp_node *x = n->nkids && n->kind == TP_N_METHOD && tp_str_is(n->text, "astype") ? n->kids[0] : NULL;
+    if (turned || (x && x->kind == TP_N_CALL && tp_str_is(x->text, "asarray"))) /* asarray(x, dtype=t) */
+        return lower_memory_of(l, turned ? n->kids[1] : x);
+    if (call && tp_str_is(n->text, "array") && n->nkids > 1) /* array(x, copy=False) */
         return lower_memory_of(l, n->kids[0]);
     for (size_t i = 0; (n->kind == TP_N_CALL || n->kind == TP_N_METHOD) && n->nkids && i < sizeof VIEWS / sizeof *VIEWS;
          i++)
@@ -137,21 +144,6 @@ void lower_changed(tp_lower *l, tp_local *local, const tp_syntax *s)
 }
 
 /* ---- conditions that the text decides ---- */
-
-bool lower_number(const tp_lower *l, tp_vid v, double *number)
-{
-    const tp_value *x = lower_value(l, v);
-    const tp_inst *made = (uint32_t)v < l->made.len ? l->made.at[v] : NULL;
-    int64_t i;
-    if (x->dtype == TP_WEAK_INT && tp_expr_is_const(l->k->exprs, x->meaning, &i)) {
-        *number = (double)i;
-        return i > -((int64_t)1 << 53) && i < ((int64_t)1 << 53);
-    }
-    if (x->rank || !made || made->prim != TP_P_LITERAL)
-        return false;
-    *number = made->real;
-    return true;
-}
 
 static bool compare(tp_prim p, double x, double y)
 {
@@ -372,6 +364,7 @@ tp_arguments lower_arguments(tp_lower *l, const tp_node *n, uint32_t first)
         const tp_node *arg = n->kids[i];
         bool named = arg->kind == TP_N_KEYWORD;
         const tp_node *value = named ? arg->kids[0] : arg;
+        lower_check_lazy(l, value);
         tp_thing *x = l->reference ? lower_object(l, value) : lower_value_object(l, lower_expr(l, value));
         x = lower_frozen(l, x, value);
         tp_push(l->c->arena, out, ((tp_argument){named ? arg->text : (tp_str){NULL, 0}, x}));
@@ -410,11 +403,20 @@ static tp_thing *call_object(tp_lower *l, const tp_node *n)
     return l->higher(l, n);
 }
 
-/* What is decided as lower_known() says. */
+/* What is decided as lower_known() says. Where the left side of and, or decides it, Python's result is that side or the
+ * other, whatever they are: `scale or 1.0`. */
 static tp_thing *decided_object(tp_lower *l, const tp_node *n)
 {
     bool truth = false;
     tp_vid v;
+    if (n->kind == TP_N_BINARY && (n->op == TP_O_AND || n->op == TP_O_OR) && lower_known(l, n->kids[0], &truth, &v)) {
+        const tp_node *side = n->kids[truth == (n->op == TP_O_AND)];
+        tp_thing *x = lower_object(l, side);
+        bool decides = x->kind != TP_THING_VALUE || lower_value(l, x->value)->dtype != TP_BOOL;
+        if (decides)
+            return x;
+        n = side;
+    }
     bool known = lower_known(l, n, &truth, &v);
     return lower_value_object(l, known ? lower_literal(l, TP_BOOL, truth, n) : v);
 }

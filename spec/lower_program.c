@@ -102,6 +102,7 @@ static void lower_once(void *arg)
     l->frame = TP_NEW(l->c->arena, tp_frame);
     l->operand_memory = TP_NEWN(l->c->arena, uint32_t, tp_noperands(l->k));
     l->operand_changed = TP_NEWN(l->c->arena, const tp_syntax *, tp_noperands(l->k));
+    l->operand_integers = TP_NEWN(l->c->arena, bool, tp_noperands(l->k));
     l->p = TP_NEW(l->c->arena, tp_program);
     collect_equalities(l);
     l->open = lower_open(l);

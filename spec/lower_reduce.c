@@ -37,7 +37,13 @@ tp_vid lower_fold_call(tp_lower *l, tp_prim prim, const tp_node *n)
     lower_bind_args(l, n, 0, PARAMS, arg && !l->reference ? 2 : 1, args);
     tp_vid v = lower_expr(l, args[0]);
     const tp_value *x = lower_value(l, v);
+    if (l->reference && x->dtype == TP_BOOL) /* NumPy's maximum of bools is one */
+        prim = prim == TP_P_MAX ? TP_P_ANY : prim == TP_P_MIN ? TP_P_ALL : prim;
     bool logical = prim == TP_P_ANY || prim == TP_P_ALL;
+    if (l->reference && logical) {
+        v = lower_truths(l, v, args[0]);
+        x = lower_value(l, v);
+    }
     if (l->reference && !logical && x->dtype == TP_BOOL) {
         v = lower_cast(l, v, TP_I32, args[0]);
         x = lower_value(l, v);
@@ -67,6 +73,10 @@ tp_vid lower_scan_call(tp_lower *l, tp_prim prim, const tp_node *n)
     lower_bind_args(l, n, 0, PARAMS, l->reference ? 1 : 2, args);
     tp_vid v = lower_expr(l, args[0]);
     const tp_value *x = lower_value(l, v);
+    if (l->reference && x->dtype == TP_BOOL) {
+        v = lower_cast(l, v, TP_I32, args[0]);
+        x = lower_value(l, v);
+    }
     if (!args[1] && x->rank != 1)
         lower_fail(l, n, "name the axis", "`%.*s` of an array of rank %u", TP_FMT(n->text), x->rank);
     if (tp_is_weak(x->dtype) || x->dtype == TP_BOOL || x->rank == 0)

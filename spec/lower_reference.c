@@ -1,4 +1,5 @@
 /* Functions and methods of references: what people write in NumPy. */
+#include <math.h>
 #include <stdio.h>
 
 #include "spec/lower.h"
@@ -66,6 +67,9 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
         return average(l, lower_unary(l, TP_P_SQUARE, centred, n), axes, naxes, keep, less, n);
     }
     tp_vid max = lower_fold(l, TP_P_MAX, x, axes, naxes, true, n);
+    if (n->prefixed && !softmax) /* of rows of -inf, -inf */
+        max =
+            lower_where(l, lower_unary(l, TP_P_IS_FINITE, max, n), max, lower_weak_int(l, tp_const(l->k->exprs, 0)), n);
     tp_vid below = lower_binary(l, TP_P_SUB, x, max, n), e = lower_unary(l, TP_P_EXP, below, n);
     tp_vid sum = lower_fold(l, TP_P_SUM, e, axes, naxes, softmax || keep, n);
     if (apart)
@@ -73,7 +77,7 @@ static tp_vid call_normalising(tp_lower *l, const tp_node *n)
     if (softmax)
         return lower_binary(l, TP_P_DIV, e, sum, n);
     if (!keep)
-        max = lower_fold(l, TP_P_MAX, x, axes, naxes, false, n);
+        max = lower_reshape(l, max, lower_value(l, sum)->rank, lower_value(l, sum)->dims, n);
     return lower_binary(l, TP_P_ADD, lower_unary(l, TP_P_LOG, sum, n), max, n);
 }
 
@@ -213,11 +217,14 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
     const char *at = tp_cstr(l->c->arena, text->text);
     char out[TP_MAX_RANK + 1] = {0};
     tp_dtype wide = TP_I32;
-    bool implied = false;
+    bool implied = false, bools = true;
     for (uint32_t i = 0; i < count; i++) {
         x[i].v = lower_expr(l, n->kids[i + 1]);
+        bools &= lower_value(l, x[i].v)->dtype == TP_BOOL;
         wide = tp_is_float(lower_value(l, x[i].v)->dtype) ? TP_F64 : wide;
     }
+    if (bools)
+        lower_fail(l, n, "write x.astype(int)", "an einsum of bools is one of bools in NumPy, which counts nothing");
     for (uint32_t i = 0; i < count; i++) {
         at = read_letters(l, text, at, x[i].letters, TP_MAX_RANK);
         x[i].v = lower_promote(l, x[i].v, wide, n->kids[i + 1]);
@@ -446,6 +453,41 @@ static tp_vid call_matmul(tp_lower *l, const tp_node *n)
     return lower_matmul(l, a, lower_expr(l, args[1]), n);
 }
 
+/* logical_and(a, b), logical_not(a), of bools or numbers */
+static tp_vid call_logical(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x1", "x2", NULL}, *const ONE[] = {"x", NULL};
+    const tp_node *args[2];
+    char which = n->text.p[strlen("logical_")];
+    lower_bind_args(l, n, 0, which == 'n' ? ONE : PARAMS, which == 'n' ? 1 : 2, args);
+    tp_vid a = lower_truths(l, lower_expr(l, args[0]), args[0]);
+    if (which == 'n')
+        return lower_unary(l, TP_P_INVERT, a, n);
+    return lower_binary(l,
+                        which == 'a'   ? TP_P_AND
+                        : which == 'o' ? TP_P_OR
+                                       : TP_P_XOR,
+                        a, lower_truths(l, lower_expr(l, args[1]), args[1]), n);
+}
+
+/* int(x): towards zero, as astype does; what the sizes tell they still tell. */
+static tp_vid call_int(tp_lower *l, const tp_node *n)
+{
+    static const char *const PARAMS[] = {"x", NULL};
+    const tp_node *args[1];
+    double number;
+    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    tp_vid v = lower_expr(l, args[0]);
+    const tp_value *x = lower_value(l, v);
+    if (x->rank)
+        lower_fail(l, n, "write x.astype(int)", "int() is of scalars");
+    if (x->dtype == TP_WEAK_FLOAT && lower_number(l, v, &number) && fabs(number) < 1e15)
+        return lower_weak_int(l, tp_const(l->k->exprs, (int64_t)number));
+    if (x->dtype == TP_WEAK_INT || x->dtype == TP_I32)
+        return v;
+    return lower_cast(l, x->dtype == TP_WEAK_FLOAT ? lower_cast(l, v, TP_F64, n) : v, TP_I32, n);
+}
+
 #define REFERENCE_FUNCTIONS(X)                                                                                         \
     X("matmul", call_matmul)                                                                                           \
     X("softmax", call_normalising)                                                                                     \
@@ -464,6 +506,11 @@ static tp_vid call_matmul(tp_lower *l, const tp_node *n)
     X("triu", call_triangle)                                                                                           \
     X("swapaxes", call_swapaxes)                                                                                       \
     X("moveaxis", call_moveaxis)                                                                                       \
+    X("logical_and", call_logical)                                                                                     \
+    X("logical_or", call_logical)                                                                                      \
+    X("logical_xor", call_logical)                                                                                     \
+    X("logical_not", call_logical)                                                                                     \
+    X("int", call_int)                                                                                                 \
     X("tensordot", lower_tensordot)                                                                                    \
     X("inner", lower_tensordot)
 

@@ -352,6 +352,7 @@ static tp_thing *returned_object(tp_lower *l, const tp_syntax *s)
         return lower_none(l);
     if (!s->value)
         tp_raise(l->c, TP_RULE_SPEC_TYPE, tp_json_place(s->line), "return a value", "this function returns no value");
+    lower_check_lazy(l, s->value);
     if (l->reference)
         return lower_frozen(l, lower_object(l, s->value), s->value);
     bool several = s->value->kind == TP_N_SEQUENCE;

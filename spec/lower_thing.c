@@ -53,6 +53,13 @@ tp_vid lower_object_value(tp_lower *l, const tp_thing *x, const tp_node *n)
     lower_fail(l, n, NULL, "a text is no value");
 }
 
+void lower_check_lazy(tp_lower *l, const tp_node *n)
+{
+    if (n && n->kind == TP_N_COMPREHENSION && n->computed)
+        lower_fail(l, n, "write a list: [… for … in …]",
+                   "the elements of a generator are computed when it is looked at, and once");
+}
+
 void lower_spend_statement(tp_lower *l, const tp_node *n)
 {
     if (l->p->nstatements++ == TP_MAX_STATEMENTS)

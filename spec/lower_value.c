@@ -301,6 +301,8 @@ static tp_dtype computes_in(const tp_lower *l, tp_prim prim, tp_dtype d)
 
 tp_vid lower_unary(tp_lower *l, tp_prim prim, tp_vid a, const tp_node *n)
 {
+    if (l->reference && prim == TP_P_ABS && lower_value(l, a)->dtype == TP_BOOL)
+        return a;
     a = lower_promote(l, a, computes_in(l, prim, lower_value(l, a)->dtype), n);
     const tp_value *x = lower_value(l, a);
     if (prim == TP_P_NEG && x->dtype == TP_WEAK_INT)
@@ -388,9 +390,42 @@ tp_dtype lower_unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n)
     return tp_is_weak(x) ? y : x;
 }
 
+bool lower_number(const tp_lower *l, tp_vid v, double *number)
+{
+    const tp_value *x = lower_value(l, v);
+    const tp_inst *made = (uint32_t)v < l->made.len ? l->made.at[v] : NULL;
+    int64_t i;
+    if (x->dtype == TP_WEAK_INT && tp_expr_is_const(l->k->exprs, x->meaning, &i)) {
+        *number = (double)i;
+        return i > -((int64_t)1 << 53) && i < ((int64_t)1 << 53);
+    }
+    if (x->rank || !made || made->prim != TP_P_LITERAL)
+        return false;
+    *number = made->real;
+    return true;
+}
+
+/* References: NumPy's bools are bools after + and * and the like, too. Python's add up: of two scalars it is not known
+ * whose they are, unless they are written there. */
+static tp_prim of_bools(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n)
+{
+    double number;
+    bool scalars = !lower_value(l, a)->rank && !lower_value(l, b)->rank;
+    if (prim == TP_P_ADD && scalars && lower_number(l, a, &number) && lower_number(l, b, &number))
+        return prim;
+    if (prim == TP_P_ADD && scalars)
+        lower_fail(l, n, "write a | b, or int(a) + int(b)",
+                   "a sum of two bools: in NumPy it is a bool, of Python's own bools a number");
+    return prim == TP_P_ADD || prim == TP_P_MAXIMUM   ? TP_P_OR
+           : prim == TP_P_MUL || prim == TP_P_MINIMUM ? TP_P_AND
+                                                      : prim;
+}
+
 tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node *n)
 {
     tp_exprs *p = l->k->exprs;
+    if (l->reference && lower_value(l, a)->dtype == TP_BOOL && lower_value(l, b)->dtype == TP_BOOL)
+        prim = of_bools(l, prim, a, b, n);
     const tp_prim_row *row = tp_prim_info(prim);
     tp_expr meaning = meaning_of(l, prim, a, b);
     bool weak = lower_value(l, a)->dtype == TP_WEAK_INT && lower_value(l, b)->dtype == TP_WEAK_INT;
@@ -438,6 +473,20 @@ tp_vid lower_binary(tp_lower *l, tp_prim prim, tp_vid a, tp_vid b, const tp_node
     return out;
 }
 
+tp_vid lower_truth(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    bool integer = l->reference && x->rank == 0 && (x->dtype == TP_WEAK_INT || tp_is_int(x->dtype));
+    return integer ? lower_binary(l, TP_P_NE, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n) : v;
+}
+
+tp_vid lower_truths(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    bool number = l->reference && x->dtype != TP_BOOL;
+    return number ? lower_binary(l, TP_P_NE, v, lower_weak_int(l, tp_const(l->k->exprs, 0)), n) : v;
+}
+
 tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
 {
     tp_vid v[3] = {c, x, y};
@@ -445,6 +494,7 @@ tp_vid lower_where(tp_lower *l, tp_vid c, tp_vid x, tp_vid y, const tp_node *n)
     for (uint32_t i = 0; i < 3 && tp_str_is(n->text, "where") && n->nkids == 3; i++)
         args[i] = n->kids[i]->kind == TP_N_KEYWORD ? n : n->kids[i];
     tp_dtype dx = lower_value(l, v[1])->dtype, dy = lower_value(l, v[2])->dtype;
+    v[0] = lower_truths(l, v[0], args[0]);
     if (lower_value(l, v[0])->dtype != TP_BOOL)
         lower_fail(l, args[0], "compare it with something", "the condition of where is a bool, not %.*s",
                    TP_FMT(lower_type_text(l, v[0])));

@@ -156,7 +156,7 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         tp_buf_c(b, ")");
         break;
     case TP_N_COMPREHENSION:
-        tp_buf_c(b, "[");
+        tp_buf_c(b, n->computed ? "(" : "[");
         print_at(b, n->kids[0], TP_POWER_TERNARY);
         tp_buf_c(b, " for ");
         print_tuple(b, n->kids[1]);
@@ -166,7 +166,7 @@ void tp_print_node(tp_buf *b, const tp_node *n)
             tp_buf_c(b, " if ");
             print_at(b, n->kids[i], TP_POWER_TERNARY + 1);
         }
-        tp_buf_c(b, "]");
+        tp_buf_c(b, n->computed ? ")" : "]");
         break;
     }
 }

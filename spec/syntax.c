@@ -57,7 +57,7 @@ static tp_node *finish(tp_parser *p, tp_node *n)
 }
 
 /* [element for target in iterable if c]: behind the element. */
-static tp_node *parse_comprehension(tp_parser *p, tp_node *element, tp_token from)
+static tp_node *parse_comprehension(tp_parser *p, tp_node *element, tp_token from, bool list)
 {
     tp_node_vec kids = {0};
     p->python = true;
@@ -75,6 +75,7 @@ static tp_node *parse_comprehension(tp_parser *p, tp_node *element, tp_token fro
     if (tp_at(p, "for"))
         tp_fail_token(p, p->now, "fill an array in a loop", "a comprehension runs over one range or list");
     tp_node *n = tp_node_from(p, TP_N_COMPREHENSION, from);
+    n->computed = !list;
     tp_node_kids(p, n, kids.len, kids.at);
     return finish(p, n);
 }
@@ -107,7 +108,7 @@ static void parse_arguments(tp_parser *p, const char *close, tp_node_vec *args)
         tp_node *arg = parse_keyword(p);
         if (!arg) {
             arg = tp_parse_power(p, 0);
-            arg = tp_at(p, "for") ? parse_comprehension(p, arg, from) : arg;
+            arg = tp_at(p, "for") ? parse_comprehension(p, arg, from, false) : arg;
         }
         tp_push(p->c->arena, *args, arg);
         if (!tp_accept(p, ","))
@@ -222,7 +223,7 @@ static tp_node *parse_sequence(tp_parser *p, const char *close, tp_token from)
     while (!tp_at(p, close)) {
         tp_node *item = tp_parse_power(p, 0);
         if (!items.len && tp_at(p, "for")) {
-            tp_node *all = parse_comprehension(p, item, from);
+            tp_node *all = parse_comprehension(p, item, from, close[0] == ']');
             tp_expect(p, close);
             return all;
         }

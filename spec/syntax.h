@@ -82,7 +82,7 @@ typedef struct tp_node tp_node;
 struct tp_node { /* 48 bytes: a long body has a million of them, and most of its reading is touching fresh memory */
     tp_node_kind kind : 8;
     tp_operator op : 8;
-    bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes */
+    bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes; COMPREHENSION: so is it */
     bool prefixed : 1;     /* CALL, NAME: it stands behind the name of its module */
     uint32_t nkids;        /* 0 for numbers */
     const tp_json *source; /* the JSON string it stands in */

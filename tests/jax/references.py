@@ -74,7 +74,14 @@ def values_of(spec):
     if all(isinstance(s, ast.FunctionDef) for s in text.body):  # the last function gives the outputs
         made = space[text.body[-1].name](*(space[a.arg] for a in text.body[-1].args.args))
         space |= zip(shapes, made if len(shapes) > 1 else [made])
-    return {n: np.broadcast_to(space[n], s).tolist() for n, s in shapes.items()}
+    return {n: plain(np.broadcast_to(space[n], s).tolist()) for n, s in shapes.items()}
+
+
+def plain(v):
+    """As JSON has it, which has no infinities."""
+    if isinstance(v, list):
+        return [plain(x) for x in v]
+    return v if math.isfinite(v) else str(float(v))
 
 
 def kind(spec, name):
@@ -84,6 +91,7 @@ def kind(spec, name):
 def close(a, b):
     if isinstance(a, list):
         return len(a) == len(b) and all(map(close, a, b))
+    a, b = float(a), float(b)
     return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))
 
 
