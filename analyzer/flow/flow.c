@@ -5,7 +5,7 @@
 
 enum { EFFORT_PER_UNIT = 8 };
 
-static flow_state copy_state(flow *f, const flow_state *s)
+flow_state flow_copy_state(flow *f, const flow_state *s)
 {
     uint32_t nvalues = f->p->values.len, nrefs = tp_noperands(f->k);
     flow_state c = {TP_NEWN(f->a->arena, flow_value, nvalues), TP_NEWN(f->a->arena, tp_leaks, nrefs)};
@@ -371,7 +371,7 @@ static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t 
 
 /* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
 static void loop_head(flow *f, const flow_state *entry, const flow_state *guess, const bool *slots, const bool *refs,
-                      tp_expr counter)
+                      tp_expr counter, const tp_expr *carried)
 {
     tp_exprs *p = f->a->p;
     tp_expr first = flow_compare(f, TP_E_EQ, counter, tp_const(p, 0)), later = flow_guard(f, first, true);
@@ -386,21 +386,26 @@ static void loop_head(flow *f, const flow_state *entry, const flow_state *guess,
         }
     for (uint32_t v = 0; v < f->p->values.len; v++)
         if (slots[v]) {
-            flow_value l = {.meaning = {0}};
+            flow_value l = {.meaning = carried[v]};
             flow_join(f, &l.leaks, &entry->values[v].leaks, first, NULL, true);
             flow_join(f, &l.leaks, &guess->values[v].leaks, later, back, true);
             f->now.values[v] = l;
         }
 }
 
+/* `another`: there is one more turn. What only the last one leaves is not for the next: then the operand is marked. */
 static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bool *refs, const bool *changing,
-                         flow_freedom_kind how)
+                         tp_expr another, bool *marks, flow_freedom_kind how)
 {
     bool changed = false;
-    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        if (refs[o])
-            changed |= flow_weaken(f, &guess->refs[o], &f->now.refs[o], changing, f->k->operands[o].ref_rank,
-                                   f->k->operands[o].ref_shape, how);
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++) {
+        if (!refs[o])
+            continue;
+        tp_leaks left = flow_within(f, &f->now.refs[o], another);
+        marks[o] |= left.len < f->now.refs[o].len;
+        changed |= flow_weaken(f, &guess->refs[o], &left, changing, f->k->operands[o].ref_rank,
+                               f->k->operands[o].ref_shape, how);
+    }
     for (uint32_t v = 0; v < f->p->values.len; v++)
         if (slots[v])
             changed |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing,
@@ -408,9 +413,11 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
     return changed;
 }
 
-/* One turn: of a `while` the test first. */
-static void walk_turn(flow *f, const tp_statement *s)
+/* Of a `while` the test first. */
+void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
 {
+    if (s->kind == TP_LOOP)
+        set_loop_variable(f, s, variable);
     if (s->kind == TP_WHILE) {
         flow_walk(f, &s->test);
         f->syntax = s->syntax;
@@ -483,34 +490,33 @@ static void walk_turns(flow *f, const tp_statement *s)
     collect_slots(&s->test, slots, refs);
     collect_slots(&s->body, slots, refs);
     tp_expr variable = a.id ? tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), counter)) : (tp_expr){0};
-    flow_state entry = copy_state(f, &f->now);
+    flow_state entry = flow_copy_state(f, &f->now);
     flow_state guess = {TP_NEWN(f->a->arena, flow_value, f->p->values.len),
                         TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
+    tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
+    bool *ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k)); /* the last turn leaves what no other one does */
     f->recording = false;
     f->path_exact = exact && known;
+    const tp_expr *carried = flow_carry(f, s, &entry, slots, counter, count, a);
     for (int round = 0;; round++) {
-        f->now = copy_state(f, &entry);
-        loop_head(f, &entry, &guess, slots, refs, counter);
-        if (counted)
-            set_loop_variable(f, s, variable);
+        f->now = flow_copy_state(f, &entry);
+        loop_head(f, &entry, &guess, slots, refs, counter, carried);
         if (round > FLOW_MAX_ROUNDS + 1)
             f->out->gave_up = TP_S("no invariant was found for a loop of the body");
-        walk_turn(f, s);
+        flow_walk_turn(f, s, variable);
         if (f->out->gave_up.n)
             return;
-        if (!weaken_state(f, &guess, slots, refs, changing, flow_freedom(round)))
+        if (!weaken_state(f, &guess, slots, refs, changing, another, ends, flow_freedom(round)))
             break;
     }
     f->recording = recording;
     if (recording) { /* once more, for the records */
         if (known)
             f->entered = flow_and(f, around, flow_compare(f, TP_E_GE, count, one));
-        f->now = copy_state(f, &entry);
-        loop_head(f, &entry, &guess, slots, refs, counter);
-        if (counted)
-            set_loop_variable(f, s, variable);
+        f->now = flow_copy_state(f, &entry);
+        loop_head(f, &entry, &guess, slots, refs, counter, carried);
         flow_note_loop(f, TP_FLOW_LOOP, counter, count);
-        walk_turn(f, s);
+        flow_walk_turn(f, s, variable);
         flow_note_loop(f, TP_FLOW_END, counter, count);
     }
     f->path_exact = exact;
@@ -521,16 +527,22 @@ static void walk_turns(flow *f, const tp_statement *s)
             some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);
     if (known)
         last[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, count, one);
-    flow_state end = copy_state(f, &entry);
+    tp_expr *turned = flow_identity(f), zero = tp_const(p, 0);
+    if (known)
+        turned[tp_expr_get(p, counter)->value] =
+            flow_holds(f, tp_op2(p, TP_E_GE, count, zero), 0, NULL) ? count : tp_op2(p, TP_E_MAX, count, zero);
+    flow_state end = flow_copy_state(f, &entry);
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (refs[o]) {
             end.refs[o] = (tp_leaks){0};
             flow_join(f, &end.refs[o], &entry.refs[o], none, NULL, known);
-            flow_join(f, &end.refs[o], &guess.refs[o], some, last, known);
+            flow_join(f, &end.refs[o], ends[o] ? &f->now.refs[o] : &guess.refs[o], some, last, known);
         }
     for (uint32_t v = 0; v < f->p->values.len; v++)
         if (slots[v]) {
             end.values[v] = (flow_value){.meaning = {0}};
+            if (known && carried[v].id)
+                end.values[v].meaning = tp_expr_normal(p, tp_expr_subst(p, carried[v], turned, tp_sym_count(p)));
             flow_join(f, &end.values[v].leaks, &entry.values[v].leaks, none, NULL, known);
             flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
         }
@@ -755,19 +767,4 @@ void tp_flow_exchange(tp_analysis *a)
     struct tp_flow *other = a->unrolled;
     a->unrolled = a->flow;
     a->flow = other;
-}
-
-void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c)
-{
-    tp_var *lanes = TP_NEWN(a->arena, tp_var, rank);
-    for (uint32_t d = 0; d < rank; d++)
-        lanes[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, f->lane[d])->value,
-                            .lo = tp_const(a->p, 0),
-                            .hi = tp_op2(a->p, TP_E_SUB, dims[d], tp_const(a->p, 1)),
-                            .multiple_of = 1,
-                            .step = true};
-    c->extra = lanes;
-    c->nextra = rank;
-    c->walk = f->vars.at;
-    c->nwalk = f->vars.len;
 }

@@ -261,12 +261,22 @@ static void copy_out(flow *f, uint32_t operand)
                            .leaks = f->now.refs[operand]}));
 }
 
+/* There is a step behind this one, so far as that is known by the axes over which o lives. */
+static tp_expr another_step(flow *f, const tp_operand *o)
+{
+    tp_expr any = tp_const(f->a->p, 0);
+    for (uint32_t a = 0; a < f->k->naxes; a++)
+        if (!flow_is_false(f, over_axis(f, o, a, true).same))
+            any = flow_or(f, any, flow_compare(f, TP_E_LT, tp_sym(f->a->p, f->k->axes[a].sym), last_of(f, a)));
+    return any;
+}
+
 /* What a step leaves in o for those that count for it. */
 static tp_leaks leaks_after(flow *f, uint32_t operand)
 {
     tp_leaks all = {0};
     if (!f->quiet[operand])
-        return f->now.refs[operand];
+        return flow_within(f, &f->now.refs[operand], another_step(f, &f->k->operands[operand]));
     flow_join(f, &all, &f->now.refs[operand], in_last_of(f, f->k->naxes - 1), NULL, true);
     return all;
 }

@@ -5,7 +5,7 @@
 #include "analyzer/flow/internal.h"
 #include "spec/guard.h"
 
-enum { MAX_CONJUNCTS = 64, MAX_LEAKS = 1024, MAX_CONDITION = 2000 };
+enum { FEW_PREMISES = 2, MAX_CONJUNCTS = 64, MAX_LEAKS = 1024, MAX_CONDITION = 2000 };
 
 tp_expr flow_yes(flow *f)
 {
@@ -156,6 +156,39 @@ tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked)
         if (!flow_mentions(f, parts[i], marked))
             result = flow_and(f, result, parts[i]);
     return result;
+}
+
+/* ---- claims ---- */
+
+void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c)
+{
+    tp_var *lanes = TP_NEWN(a->arena, tp_var, rank);
+    for (uint32_t d = 0; d < rank; d++)
+        lanes[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, f->lane[d])->value,
+                            .lo = tp_const(a->p, 0),
+                            .hi = tp_op2(a->p, TP_E_SUB, dims[d], tp_const(a->p, 1)),
+                            .multiple_of = 1,
+                            .step = true};
+    c->extra = lanes;
+    c->nextra = rank;
+    c->walk = f->vars.at;
+    c->nwalk = f->vars.len;
+}
+
+bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
+{
+    enum { PATH = 32 };
+    tp_expr premises[PATH];
+    tp_claim c = {.goal = goal, .over_steps = true, .premises = premises, .large = true};
+    tp_flow_vars(f->a, f->out, rank, dims, &c);
+    c.npremises = tp_conjuncts(f->a, f->path, premises, PATH);
+    tp_claim anywhere = c; /* a long path seldom matters */
+    anywhere.npremises = 0;
+    if (c.npremises > FEW_PREMISES && tp_claim_follows(f->a, &anywhere))
+        return true;
+    bool holds = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
+    f->out->given |= holds ? c.given : 0;
+    return holds;
 }
 
 /* ---- leaks ---- */

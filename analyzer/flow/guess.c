@@ -68,6 +68,15 @@ void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr
     leaks->len = count;
 }
 
+tp_leaks flow_within(flow *f, const tp_leaks *leaks, tp_expr condition)
+{
+    tp_leaks some = {0};
+    for (uint32_t i = 0; i < leaks->len; i++)
+        if (!flow_is_false(f, flow_and(f, leaks->at[i].when, condition)))
+            flow_add(f, &some, leaks->at[i]);
+    return some.len == leaks->len ? *leaks : some;
+}
+
 flow_freedom_kind flow_freedom(int round)
 {
     return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;

@@ -21,6 +21,13 @@ typedef struct flow_conjuncts {
     const uint32_t *ids;
 } flow_conjuncts;
 
+/* What a loop that is entered so carries: by value, over its counter; no id where that is not known. */
+typedef struct flow_carried {
+    const tp_statement *loop;
+    tp_expr path;
+    const tp_expr *entry, *form; /* meanings of all values where it is entered, and at the head of a turn */
+} flow_carried;
+
 /* An answered question of guess.c: the expressions in it, sorted, then its variables. */
 typedef struct flow_query {
     uint32_t *key, n;
@@ -52,6 +59,7 @@ typedef struct flow {
     uint64_t effort;          /* conjuncts compared; bounded */
     uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
+    TP_VEC(flow_carried) carried;
     TP_VEC(uint64_t) signatures;      /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
     TP_VEC(flow_conjuncts) conjuncts; /* by expression, once asked for */
     TP_VEC(tp_expr) opposite;         /* per condition: what holds where it does not; no id: not asked yet */
@@ -85,6 +93,9 @@ tp_expr flow_subst(flow *f, tp_expr guard, const tp_expr *with, uint32_t n);
 /* Leave out the conjuncts that mention one of the marked symbols. */
 tp_expr flow_forget(flow *f, tp_expr guard, const bool *marked);
 bool flow_mentions(flow *f, tp_expr guard, const bool *marked);
+
+/* A claim: does the goal, over lanes of this shape, hold on this path? */
+bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims);
 
 /* Does one of the list say all that the leak says, from the same source? */
 bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak);
@@ -124,6 +135,8 @@ typedef enum flow_freedom_kind {
 flow_freedom_kind flow_freedom(int round);
 /* Forget leaks whose condition no lane of the shape meets (a part that was written is read back). */
 void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims);
+/* Those that may be where the condition holds, as they are. */
+tp_leaks flow_within(flow *f, const tp_leaks *leaks, tp_expr condition);
 /* Add to the guess what it does not cover yet. True when something was added. */
 bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *changing, uint32_t rank,
                  const tp_expr *dims, flow_freedom_kind how);
@@ -137,6 +150,15 @@ void flow_note_store(flow *f, uint32_t operand);
 /* flow.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
 void flow_walk_again(tp_analysis *a);
 void flow_walk(flow *f, const tp_region *r);
+/* A state that may change without the other one. */
+flow_state flow_copy_state(flow *f, const flow_state *s);
+/* One turn of a loop; `variable`: the value of a `for`'s. */
+void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
+/* carried.c: for each value that a loop carries its meaning at the head of turn number `counter`; no id: not known. The
+ * loop is entered now, in the state `entry`; it assigns to `slots`. count, first value of its variable: no id, unknown.
+ */
+const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entry, const bool *slots, tp_expr counter,
+                          tp_expr count, tp_expr first);
 /* into += what is undefined in some lane: conditions on lanes are dropped. */
 void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
 void flow_load(flow *f, const tp_inst *i);

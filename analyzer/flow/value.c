@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "analyzer/flow/internal.h"
 
-enum { FEW_LEAKS = 4, FEW_PREMISES = 2 };
+enum { FEW_LEAKS = 4 };
 
 static bool is_one(flow *f, tp_expr dim)
 {
@@ -21,22 +21,9 @@ static const tp_value *shape_of(const flow *f, tp_vid v)
 bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, const tp_expr *dims)
 {
     tp_exprs *p = f->a->p;
-    enum { PATH = 32 };
-    tp_expr premises[PATH];
-    tp_claim c = {.goal = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, value, tp_const(p, lo)),
-                                 tp_op2(p, TP_E_LE, value, tp_const(p, hi))),
-                  .over_steps = true,
-                  .premises = premises,
-                  .large = true};
-    tp_flow_vars(f->a, f->out, rank, dims, &c);
-    c.npremises = tp_conjuncts(f->a, f->path, premises, PATH);
-    tp_claim anywhere = c; /* a long path seldom matters */
-    anywhere.npremises = 0;
-    if (c.npremises > FEW_PREMISES && tp_claim_follows(f->a, &anywhere))
-        return true;
-    bool fits = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
-    f->out->given |= fits ? c.given : 0;
-    return fits;
+    return flow_holds(
+        f, tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, value, tp_const(p, lo)), tp_op2(p, TP_E_LE, value, tp_const(p, hi))),
+        rank, dims);
 }
 
 /* The value as the dtype holds it: itself when it provably fits, else unknown. */
@@ -60,6 +47,22 @@ static tp_expr logical(tp_exprs *p, tp_prim prim, tp_expr a, tp_expr b)
     return tp_op2(p, prim == TP_P_AND ? TP_E_AND : TP_E_OR, a, b);
 }
 
+/* The mask is 1, or of `and` some of the low bits: 2^n - 1. */
+static bool is_low_mask(tp_exprs *p, tp_prim prim, tp_expr mask)
+{
+    int64_t m;
+    return tp_expr_is_const(p, mask, &m) && m > 0 && (prim == TP_P_XOR ? m == 1 : (m & (m + 1)) == 0);
+}
+
+/* a & (2^n - 1) is a % 2^n; a ^ 1 is the other one of an even number and the next one. */
+static tp_expr low_bits(tp_exprs *p, tp_prim prim, tp_expr a, tp_expr mask)
+{
+    tp_expr one = tp_const(p, 1), two = tp_const(p, 2);
+    if (prim == TP_P_AND)
+        return tp_op2(p, TP_E_MOD, a, tp_op2(p, TP_E_ADD, mask, one));
+    return tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_SUB, one, tp_op2(p, TP_E_MUL, two, tp_op2(p, TP_E_MOD, a, two))));
+}
+
 static tp_expr binary_meaning(flow *f, const tp_inst *i, tp_expr a, tp_expr b)
 {
     tp_exprs *p = f->a->p;
@@ -73,6 +76,8 @@ static tp_expr binary_meaning(flow *f, const tp_inst *i, tp_expr a, tp_expr b)
         bool same = flow_fits(f, a, 0, INT32_MAX, x->rank, x->dims) && flow_fits(f, b, 1, INT32_MAX, y->rank, y->dims);
         return same ? tp_op2(p, i->prim == TP_P_LAX_DIV ? TP_E_FLOORDIV : TP_E_MOD, a, b) : (tp_expr){0};
     }
+    if (bits && i->prim != TP_P_OR && (is_low_mask(p, i->prim, a) || is_low_mask(p, i->prim, b)))
+        return is_low_mask(p, i->prim, b) ? low_bits(p, i->prim, a, b) : low_bits(p, i->prim, b, a);
     if (op == TP_E_CONST || (d == TP_BOOL && op != TP_E_EQ && op != TP_E_NE))
         return (tp_expr){0};
     return tp_op2(p, op, a, b);

@@ -15,6 +15,9 @@ typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;
 typedef enum when { ALWAYS, FIRST, LATER, NOT_LAST, LAST } when;
 static const char *const GUARDS[] = {NULL, "i == 0", "i > 0", "i + 1 < num_programs(i)", "i == num_programs(i) - 1"};
 static const char *const SLOTS[] = {"0", "1", "i % 2", "(i + 1) % 2"};
+/* The same of a loop, which carries s. */
+static const char *const GUARDS_IN_LOOP[] = {NULL, "i == 0", "i > 0", "i + 1 < N", "i == N - 1"};
+static const char *const CARRIED[] = {"0", "1", "s", "1 - s"};
 
 typedef struct op {
     kind kind;
@@ -40,7 +43,8 @@ static const alphabet ALPHABETS[] = {
 typedef struct program {
     op ops[MOST_OPS];
     uint32_t n;
-    bool one; /* one semaphore for both buffers, else one each */
+    bool one;     /* one semaphore for both buffers, else one each */
+    bool carried; /* steps are turns of a loop, which carries the slot */
 } program;
 
 static bool happens(when w, int64_t i, int64_t n)
@@ -165,9 +169,11 @@ static const char *spec_of(tp_arena *a, const program *p)
     tp_buf b = {.arena = a};
     for (uint32_t k = 0; k < p->n; k++) {
         const op *o = &p->ops[k];
-        const char *slot = SLOTS[o->slot], *margin = o->when == ALWAYS ? "" : "    ";
+        const char *slot = p->carried ? CARRIED[o->slot] : SLOTS[o->slot];
+        const char *margin = tp_printf(a, "%s%s", p->carried ? "    " : "", o->when == ALWAYS ? "" : "    ").p;
         if (o->when != ALWAYS)
-            tp_buf_printf(&b, ", \"if %s:\"", GUARDS[o->when]);
+            tp_buf_printf(&b, ", \"%sif %s:\"", p->carried ? "    " : "",
+                          (p->carried ? GUARDS_IN_LOOP : GUARDS)[o->when]);
         if (o->kind == SIGNAL || o->kind == AWAIT)
             tp_buf_printf(&b, ", \"%ssemaphore_%s(count[%s])\"", margin, o->kind == SIGNAL ? "signal" : "wait",
                           p->one ? "0" : slot);
@@ -177,15 +183,18 @@ static const char *spec_of(tp_arena *a, const program *p)
         if (o->kind == USE)
             tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
     }
+    if (p->carried)
+        tp_buf_printf(&b, ", \"    s = 1 - s\"");
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
-                     "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+                     "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
                      "\"int32\", \"shape\": [2], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
-                     "\"dtype\": \"int32\", \"shape\": [\"2 * N\"], \"block_shape\": [2], \"index_map\": [\"i\"]}], "
+                     "\"dtype\": \"int32\", \"shape\": [\"%s\"], \"block_shape\": [2], \"index_map\": [\"%s\"]}], "
                      "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [2, 2]}, {\"name\": \"sem\", "
                      "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, {\"name\": \"count\", \"memory_space\": "
-                     "\"semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%.*s]}",
-                     TP_FMT(tp_buf_view(&b)))
+                     "\"semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
+                     p->carried ? "g" : "i", p->carried ? "1" : "N", p->carried ? "2" : "2 * N", p->carried ? "g" : "i",
+                     p->carried ? ", \"s = full((), 0, int32)\", \"for i in range(N):\"" : "", TP_FMT(tp_buf_view(&b)))
         .p;
 }
 
@@ -324,6 +333,9 @@ static void lint_says_what_all_schedules_do(void **unused)
     for (uint32_t one = 0; one < 2; one++)
         for (uint32_t i = 0; i < sizeof ALPHABETS / sizeof *ALPHABETS; i++)
             extend(&(program){.one = one}, &ALPHABETS[i], &t);
+    for (uint32_t one = 0; one < 2; one++)
+        for (uint32_t i = 0; i < 2; i++)
+            extend(&(program){.one = one, .carried = true}, &ALPHABETS[i], &t);
     print_message(
         "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
         "wrong; %llu unsound, %llu false alarms, %llu that the machine sees otherwise\n",
