@@ -11,7 +11,7 @@
 
 enum {
     DEPTH = 128,   /* terms of one pass: a panel of b stays in the first cache, */
-    HEIGHT = 192,  /* ... and so many rows of a in the second */
+    HEIGHT = 256,  /* ... and so many rows of a in the second */
     FEW_ROWS = 12, /* rows of a for which a panel is not worth copying */
     WIDEST = 8     /* vectors of columns of a tile */
 };
