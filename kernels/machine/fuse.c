@@ -24,6 +24,8 @@ typedef struct part {
     bool spared;         /* some of these are decided without it, as far as is known */
     uint32_t last;       /* ... the last of these parts */
     bool kept;           /* computed, and looked at elsewhere */
+    bool linked;         /* computed in the pass of the part that looks at it, */
+    uint32_t links;      /* ... for which it is so many of such steps; 0: it has a pass of its own kind */
     bool gathered;       /* read, short rows that do not lie side by side */
     char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
     size_t size;         /* of an element */
@@ -242,6 +244,62 @@ typedef struct sink {
     void *ctx;
 } sink;
 
+/* ---- parts that are computed in one pass ---- */
+
+static bool links(const tp_machine *m, const part *p)
+{
+    tp_link_does unused;
+    return p->inst && tp_link_of(p->inst->prim, &unused) && m->values[p->value].dtype == TP_F32;
+}
+
+/* Is the part linked to the one that looks at it? Then what it reads is read until `last`. */
+static bool joins_pass(const tp_machine *m, part *p)
+{
+    return links(m, p) && !p->kept && p->looks == 1 && m->values[p->value].n > 1;
+}
+
+static void link_part(tp_group *g, part *p, uint32_t last)
+{
+    p->linked = true;
+    for (uint32_t a = 0; a < p->inst->nargs; a++) {
+        part *arg = &g->at[p->args[a]];
+        arg->last = arg->last > last ? arg->last : last;
+    }
+}
+
+/* Link what can be to part `root`, from `p` on; steps of the pass, of which there are so many so far. One side may be a
+ * chain of such parts, and the other, beside it, one operation on values that are there. */
+static uint32_t link_from(tp_machine *m, part *p, uint32_t root, uint32_t steps)
+{
+    tp_group *g = m->group;
+    part *x = &g->at[p->args[0]], *y = &g->at[p->args[1]];
+    if (x == y)
+        return steps + 2;
+    bool left = joins_pass(m, x), right = joins_pass(m, y);
+    if (steps + 5 > TP_MOST_LINKS || (!left && !right))
+        return steps + 2;
+    if (left && right) {
+        link_part(g, y, root);
+        steps += 2;
+    }
+    part *chain = left ? x : y;
+    link_part(g, chain, root);
+    return link_from(m, chain, root, steps + 1);
+}
+
+static void find_links(tp_machine *m)
+{
+    tp_group *g = m->group;
+    for (uint32_t k = g->len; k-- > 0;) {
+        part *p = &g->at[k];
+        p->links = 0;
+        if (!links(m, p) || p->linked)
+            continue;
+        uint32_t steps = link_from(m, p, k, 0);
+        p->links = steps > 2 ? steps : 0;
+    }
+}
+
 /* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
  * reader. The last one goes to the sink. */
 static void place_parts(tp_machine *m, bool short_rows, const sink *s)
@@ -252,6 +310,13 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         spare[nspare++] = b;
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
+        p->linked = false;
+        p->kept = p->inst && (k + 1 == g->len || m->fixed[p->value] != TP_VARIES ||
+                              m->uses[p->value] + p->through > p->looks + m->values[p->value].spared);
+    }
+    find_links(m);
+    for (uint32_t k = 0; k < g->len; k++) {
+        part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
         p->size = tp_dtype_size(c->dtype);
         p->strip.dtype = c->dtype; /* all else of it is 0 */
@@ -260,10 +325,9 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->kept = p->inst && (k + 1 == g->len || m->fixed[p->value] != TP_VARIES ||
-                              m->uses[p->value] + p->through > p->looks + c->spared);
         p->gathered = !p->inst && c->viewed && short_rows;
-        bool buffered = p->gathered || (p->inst && !p->kept) || (k + 1 == g->len && (!s->to->data || s->streams));
+        bool buffered =
+            p->gathered || (p->inst && !p->kept && !p->linked) || (k + 1 == g->len && (!s->to->data || s->streams));
         p->to = p->kept ? c->own : NULL;
         if (buffered)
             p->to = buffer(m, slot[k] = spare[--nspare]);
@@ -272,7 +336,7 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
             bool again = false; /* the same part twice: free it once */
             for (uint32_t b = 0; b < a; b++)
                 again |= p->args[b] == p->args[a];
-            if (arg->last == k && !again && (arg->gathered || (arg->inst && !arg->kept)))
+            if (arg->last == k && !again && (arg->gathered || (arg->inst && !arg->kept && !arg->linked)))
                 spare[nspare++] = slot[p->args[a]];
         }
     }
@@ -381,8 +445,58 @@ static void run_loop(const tp_group *g, part *p, size_t row)
         repeat_first(&p->strip, n);
 }
 
+/* A step of a pass that reads x, row by row. */
+static tp_link read_link(tp_link_does does, const part *x, size_t row, bool *by_rows)
+{
+    *by_rows |= x->by_rows;
+    return (tp_link){does, x->strip.n == 1, x->strip.data, step_of(x, row)};
+}
+
+/* The steps of p, and of what is linked to it, in order; how many there are. */
+static uint32_t lay_links(const tp_group *g, const part *p, size_t row, tp_link *to, bool *by_rows)
+{
+    const part *x = &g->at[p->args[0]], *y = &g->at[p->args[1]];
+    tp_link_does right, of_term;
+    uint32_t n = 0;
+    tp_link_of(p->inst->prim, &right);
+    if (!x->linked && y->linked) {
+        n = lay_links(g, y, row, to, by_rows);
+        to[n++] = read_link(right + TP_LINK_LEFT, x, row, by_rows);
+        return n;
+    }
+    if (x->linked)
+        n = lay_links(g, x, row, to, by_rows);
+    else
+        to[n++] = read_link(TP_LINK_SUM, x, row, by_rows);
+    if (!y->linked) {
+        to[n++] = read_link(right, y, row, by_rows);
+        return n;
+    }
+    tp_link_of(y->inst->prim, &of_term);
+    to[n++] = read_link(TP_LINK_TERM, &g->at[y->args[0]], row, by_rows);
+    to[n++] = read_link(of_term + TP_LINK_OF_TERM, &g->at[y->args[1]], row, by_rows);
+    to[n++] = (tp_link){.does = right + TP_LINK_BOTH};
+    return n;
+}
+
+static void run_links(const tp_group *g, const part *p, size_t row)
+{
+    tp_link all[TP_MOST_LINKS];
+    bool by_rows = p->by_rows;
+    uint32_t n = lay_links(g, p, row, all, &by_rows);
+    tp_assert(n == p->links);
+    size_t length = by_rows ? row : p->strip.n;
+    tp_links_run(all, n, p->strip.n / length, length, p->strip.data, step_of(p, row));
+}
+
 static void compute_strip(tp_group *g, part *p, size_t row)
 {
+    if (p->linked)
+        return;
+    if (p->links) {
+        run_links(g, p, row);
+        return;
+    }
     if (p->loop) {
         run_loop(g, p, row);
         return;

@@ -237,6 +237,27 @@ bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
+/* links.c: sums, differences and products of float32, computed with a sum and a term that stay in registers */
+#define TP_LINKS(id) TP_LINK_##id##_RIGHT, TP_LINK_##id##_LEFT, TP_LINK_##id##_BOTH, TP_LINK_##id##_TERM
+typedef enum tp_link_does {
+    TP_LINK_SUM,  /* the sum is x, */
+    TP_LINK_TERM, /* the term is x; else with an operation: sum op x, x op sum, sum op term; term op x, the new term */
+    TP_LINKS(ADD),
+    TP_LINKS(SUB),
+    TP_LINKS(MUL)
+} tp_link_does;
+enum { TP_LINK_LEFT = 1, TP_LINK_BOTH, TP_LINK_OF_TERM, TP_MOST_LINKS = 24 }; /* added to ..._RIGHT */
+typedef struct tp_link {
+    tp_link_does does;
+    bool one;        /* x is one number for the whole row */
+    const char *at;  /* x; NULL: without */
+    ptrdiff_t pitch; /* ... of rows, in bytes */
+} tp_link;
+/* How p computes with x on its right; false: it is none of these operations. */
+bool tp_link_of(tp_prim p, tp_link_does *right);
+/* So many rows of so many elements, each to where `to` goes on by `pitch` bytes: the sum after the last link. */
+void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch);
+
 /* renamed.c: once values are there; before anything else looks at the body */
 void tp_rename_prepare(tp_machine *m);
 

@@ -179,6 +179,10 @@ static void variables_are_what_was_assigned_last(void **state)
         /* what no step changes, beneath what each does */
         "\"f = iota(int32, (4096,), 0) + num_programs(i)\", \"a = a * (f + i).astype(float32)\"",
         "\"f = iota(int32, (4096,), 0) + num_programs(i)\", \"a = a + where(f - 7 < 2000 + i, a, 1)\"",
+        /* sums, differences and products of each other, on either side, and more of them than one pass takes */
+        "\"b = a * 0.3\", \"c = a - 7\", \"d = 1 / (2 + a * a)\", \"a = (b - c) * d - (a - b) + (1 - a * c)\"",
+        "\"b = a * 0.3\", \"c = a - 7\", \"a = 4 - (c - (b - a)) * (a - c * b) - (b + c) * (a - 1) - (2 - b)\"",
+        "\"b = a - 3\", \"for r in (1, 2, 3, 4, 5, 6, 7, 8, 9):\", \"    a = (r - a * b) - (a - r * b) * 0.1\"",
         /* chosen by masks that are decided */
         "\"e = exp(a * 0.1)\", \"p = where(i >= 0, e, 0)\", \"q = where(i < 0, 1, p)\", \"a = p * 2\", \"a = a + q\", "
         "\"s[...] = p\","

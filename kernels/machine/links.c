@@ -1,0 +1,85 @@
+/* Some operations over float32 in one pass: what one of them hands to the next stays in registers. Each is rounded for
+ * itself. */
+#include "base/vectorised.h"
+#include "kernels/machine/internal.h"
+
+enum { VECTORS = 8 }; /* in flight for each step, so that none waits for itself */
+typedef float lanes __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
+
+/* N times as many numbers as V has. */
+#define STRETCH(V, N)                                                                                                  \
+    for (; i + (N) * sizeof(V) / sizeof(float) <= length; i += (N) * sizeof(V) / sizeof(float)) {                      \
+        V sum[N] = {0}, term[N] = {0};                                                                                 \
+        for (uint32_t k = 0; k < n; k++) {                                                                             \
+            const float *p = (const float *)(const void *)at[k];                                                       \
+            switch (2 * (uint32_t)l[k].does + l[k].one) {                                                              \
+                FORM(TP_LINK_SUM, N, sum[j] = x)                                                                       \
+                FORM(TP_LINK_TERM, N, term[j] = x)                                                                     \
+                OPERATION(ADD, +, N)                                                                                   \
+                OPERATION(SUB, -, N)                                                                                   \
+                OPERATION(MUL, *, N)                                                                                   \
+            default: __builtin_unreachable();                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        EACH(N, ((V *)(void *)(to + i))[j] = sum[j])                                                                   \
+    }
+#define EACH(N, WHAT)                                                                                                  \
+    _Pragma("GCC unroll 8") for (int j = 0; j < (N); j++)                                                              \
+    {                                                                                                                  \
+        WHAT;                                                                                                          \
+    }
+#define FORM(does, N, WHAT)                                                                                            \
+    case 2 * does: EACH(N, const NUMBERS x = ((const NUMBERS *)(const void *)(p + i))[j]; WHAT) break;                 \
+    case 2 * does + 1: {                                                                                               \
+        const NUMBERS x = *(const NUMBERS *)(const void *)p;                                                           \
+        EACH(N, WHAT)                                                                                                  \
+        break;                                                                                                         \
+    }
+#define OPERATION(id, op, N)                                                                                           \
+    FORM(TP_LINK_##id##_RIGHT, N, sum[j] = sum[j] op x)                                                                \
+    FORM(TP_LINK_##id##_LEFT, N, sum[j] = x op sum[j])                                                                 \
+    FORM(TP_LINK_##id##_TERM, N, term[j] = term[j] op x)                                                               \
+    case 2 * TP_LINK_##id##_BOTH: EACH(N, sum[j] = sum[j] op term[j]) break;
+
+TP_VECTORISED static void run_row(const tp_link *l, uint32_t n, const char *const *at, size_t length, float *to)
+{
+    size_t i = 0;
+#define NUMBERS lanes
+    STRETCH(lanes, VECTORS)
+#undef NUMBERS
+#define NUMBERS float
+    STRETCH(float, 1)
+}
+
+void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch)
+{
+    lanes same[TP_MOST_LINKS]; /* one number in all of its lanes */
+    const char *at[TP_MOST_LINKS];
+    ptrdiff_t step[TP_MOST_LINKS];
+    bool varies = false;
+    for (uint32_t k = 0; k < n; k++) {
+        at[k] = l[k].one || !l[k].at ? (const char *)&same[k] : l[k].at;
+        step[k] = l[k].one ? 0 : l[k].pitch;
+        varies |= l[k].one && l[k].pitch;
+    }
+    for (size_t r = 0; r < rows; r++, to = (char *)to + pitch) {
+        for (uint32_t k = 0; (r == 0 || varies) && k < n; k++)
+            for (size_t j = 0; l[k].one && j < sizeof(lanes) / sizeof(float); j++)
+                same[k][j] = *(const float *)(const void *)(l[k].at + (ptrdiff_t)r * l[k].pitch);
+        run_row(l, n, at, row, to);
+        for (uint32_t k = 0; k < n; k++)
+            at[k] += step[k];
+    }
+}
+
+bool tp_link_of(tp_prim p, tp_link_does *right)
+{
+    static const struct {
+        bool is;
+        tp_link_does right;
+    } OF[TP_PRIMS] = {[TP_P_ADD] = {true, TP_LINK_ADD_RIGHT},
+                      [TP_P_SUB] = {true, TP_LINK_SUB_RIGHT},
+                      [TP_P_MUL] = {true, TP_LINK_MUL_RIGHT}};
+    *right = OF[p].right;
+    return OF[p].is;
+}
