@@ -38,6 +38,7 @@ os.environ.setdefault("TILEPROOF", str(ROOT / "build" / "tileproof"))
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from jax._src import dispatch  # noqa: E402
 from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 
 from tileproof import binary, capture, engine, importer, places  # noqa: E402
@@ -190,7 +191,8 @@ class Interpreters:
                 return [jax.block_until_ready(r) for r in results]
             except Exception as e:  # noqa: BLE001  what JAX does not interpret is a row, not an end
                 why.append(gist(e))
-                pltpu.reset_tpu_interpret_mode_state()  # else the next kernel fails, too
+                pltpu.reset_tpu_interpret_mode_state()  # else the next kernel fails, too,
+                dispatch.runtime_tokens.clear()  # as it does behind a callback that failed
         self.failed[id(eqn)] = why[-1]
         try:
             return engine.run(importer.from_equation(eqn, operands, used), eqn, operands)

@@ -44,10 +44,10 @@ KNOWN = [
           "`ragged_dot/pallas_triton.py:82`: `bounds_check=(False, True)`; the rule is unknown, since groups are data, and the execution of this call traps"),
     Known("TP401", "out", "<unknown>", "tokamax/_src/pallas/block.py:341", "", "rows of no group are never written, and the groups are data",
           "`ragged_dot/pallas_triton.py:74`: the store is below `pl.when(start_m < hi)`, under the mask `< hi`; groups may add up to fewer rows"),
-    Known("TP504", "chunked_prefill_attention_kernel", "chunked_prefill_attention_kernel", "ejkernel/kernels/_pallas/tpu/prefill_page_attention/_pallas_impl_fwd.py:212",
-          "copy_start(k_pages_hbm[i, page_indices[0], :, :], k_vmem_buffer[v, 0, :, :], sem",
+    Known("TP504", "chunked_prefill_attention_kernel", "chunked_prefill_attention_kernel", "ejkernel/kernels/_pallas/tpu/prefill_page_attention/_pallas_impl_fwd.py:227",
+          "v = k_vmem_buffer[v, :, :, :]",
           "the copies of two chunks count on one semaphore, so that a wait for this chunk may end by bytes of the next one",
-          "`_pallas_impl_fwd.py:341-345` starts the copies of the next chunk on `sem`, line 225 then waits for those of this one on `sem`"),
+          "`_pallas_impl_fwd.py:341-345` starts the copies of the next chunk on `sem`, line 225 then waits for those of this one on `sem`, line 227 reads them"),
 ]
 
 

@@ -60,6 +60,16 @@ def test_the_budget_is_kept_and_said():
     assert used.cases == used.runs == 1 and used.picked > 5
 
 
+def test_sizes_at_which_the_reference_raises_are_named():
+    def reference(x):
+        return jax.lax.top_k(x.T, 2)[0].T[:1] * 0 + x  # there is no second row of one
+
+    used = tileproof.assert_equivalent_at_sizes(rows(lambda v: v), reference, arguments, M=128)
+    assert used.cases > 5 and "; not where the reference raises, as at M = 1: ValueError: k argument to top_k" in str(used)
+    with pytest.raises(tileproof.TileproofError, match="the reference raises at M = .*: KeyError"):
+        tileproof.assert_equivalent_at_sizes(rows(lambda v: v), lambda x: {}["x"], arguments, M=128)
+
+
 def test_arrays_stay_as_they_are():
     seen = []
 

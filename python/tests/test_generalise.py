@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import ShapeDtypeStruct as Shape
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 from jax.experimental.pallas.ops.tpu import flash_attention as fa
 
 import tileproof
@@ -64,6 +65,28 @@ def test_sizes_in_the_body():
                                  M=512, N=256)
     assert any("/ N" in line for line in spec["kernel"])
     assert verified(spec).returncode == 0
+
+
+def mean(x):
+    """Of all elements; the size of the array is a float of the body."""
+    n, d = x.shape
+
+    def kernel(x_ref, o_ref):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            o_ref[0, 0] = 0.0
+        rows = pl.program_id(0) * 32 + jax.lax.broadcasted_iota(jnp.int32, x_ref.shape, 0)
+        o_ref[0, 0] += jnp.sum(jnp.where(rows < n, x_ref[...], 0.0)) / (n * d)
+
+    return pl.pallas_call(kernel, out_shape=Shape((1, 1), F32), grid=(pl.cdiv(n, 32),), in_specs=[pl.BlockSpec((32, d), lambda i: (i, 0))],
+                          out_specs=pl.BlockSpec(memory_space=pltpu.SMEM))(x)
+
+
+def test_products_and_multiples_of_sizes_are_floats_of_the_body():
+    spec, *_ = tileproof.generalise(mean, lambda N, D: (Shape((N, D), F32),), N=70, D=128)
+    assert " / (N * D)" in "".join(spec["kernel"])
+    spec, = tileproof.generalise(lambda x: rows(x, 8, x.shape[0] // 8, lambda v: v / x.shape[0]), lambda C: (Shape((32 * C, 128), F32),), C=5)
+    assert " / (32 * C)" in "".join(spec["kernel"])
 
 
 def test_a_floor_in_the_grid_is_found_for_all_sizes():

@@ -110,6 +110,27 @@ def test_the_kernel_of_a_backward_pass():
         tileproof.assert_equivalent(jax.grad(lambda x: cube(x).sum()), lambda x: 3 * x * x, X)
 
 
+def test_the_call_of_a_backward_pass():
+    """It is where it is written, like its statements."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + x_ref[...]
+
+    def call(x, at):
+        return pl.pallas_call(kernel, grid=(2,), in_specs=[pl.BlockSpec((64, 128), lambda i: (i + at, 0))],  # call
+                              out_specs=pl.BlockSpec((64, 128), lambda i: (i, 0)), out_shape=jax.ShapeDtypeStruct((128, 128), x.dtype))(x)
+
+    @jax.custom_vjp
+    def double(x):
+        return call(x, 0)
+
+    double.defvjp(lambda x: (call(x, 0), None), lambda _, g: (call(g, 1),))
+    for fn in (jax.grad(lambda x: double(x).sum()), jax.grad(lambda x: jax.checkpoint(double)(x).sum()), jax.jit(jax.grad(lambda x: double(x).sum()))):
+        specs = tileproof.from_pallas(fn, jax.ShapeDtypeStruct((128, 128), jnp.float32))
+        place = f"test_parting.py:{line_of(test_the_call_of_a_backward_pass, '# call')}"
+        assert {s["x-python"]["call"].rpartition("/")[2] for s in specs} == {place}
+        assert len(specs) > 1
+
+
 def test_a_carry_that_is_not_rescaled():
     """The others are set to their next values when all are computed, so that what rescales them is there to be tried."""
     def attention(q, k):

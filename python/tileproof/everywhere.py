@@ -24,9 +24,11 @@ class Used:
     picked: int  # by verify
     runs: int  # cases, each on one family of inputs
     calls: int  # pallas_calls that ran in the engine
+    refused: str = ""  # the first sizes at which the reference raises, and what
 
     def __str__(self) -> str:
-        return f"{self.cases} of {self.picked} cases, {self.runs} runs, {self.calls} calls in the engine"
+        return (f"{self.cases} of {self.picked} cases, {self.runs} runs, {self.calls} calls in the engine"
+                + f"; not where the reference raises, as {self.refused}" * bool(self.refused))
 
 
 def picks(specs: list[dict[str, Any]]) -> list[tuple[dict[str, int], str, int]]:
@@ -111,17 +113,24 @@ def at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: C
     if not runs:
         raise TileproofError("verify picks no case for the kernels of this function")
     at: set[tuple[int, ...]] = set()
-    done = calls = 0
+    done, calls, refused = 0, 0, ""
     for case, family, seed in runs:
         args = arguments(**case)
         shapes = any(isinstance(a, jax.ShapeDtypeStruct) for a in jax.tree_util.tree_leaves(args))
+        text = ", ".join(f"{k} = {v}" for k, v in case.items())
         if done and (time.monotonic() > end or (not shapes and tuple(case.values()) in at)):
             continue
         try:
             calls += api.assert_equivalent(fn, reference, *given(args, family, seed), rtol=rtol, atol=atol)
+        except TileproofError:
+            raise
         except AssertionError as e:
-            text = ", ".join(f"{k} = {v}" for k, v in case.items())
             raise AssertionError(f"at {text}{f', {family} inputs' if shapes else ''}: {e}") from None
+        except Exception as e:  # noqa: BLE001  fn was traced at these sizes: it is the reference's own
+            refused = refused or f"at {text}: {type(e).__name__}: {(str(e).strip().splitlines() or [''])[0]}"
+            continue
         at.add(tuple(case.values()))
         done += 1
-    return Used(len(at), len({tuple(c.values()) for c, _, _ in runs}), done, calls)
+    if not done:
+        raise TileproofError(f"the reference raises {refused}")
+    return Used(len(at), len({tuple(c.values()) for c, _, _ in runs}), done, calls, refused)

@@ -336,34 +336,38 @@ def leaves(args: Any) -> list[Any]:
 
 
 @contextlib.contextmanager
-def _bodies_placed() -> Iterator[None]:
-    """While this holds, statements of kernels have their own lines, also where the backward pass calls them: JAX gives
-    all that it makes there the line of what is differentiated."""
+def _placed() -> Iterator[None]:
+    """While this holds, calls and statements of kernels have their own lines, also where the backward pass makes them:
+    JAX gives all that it makes there the line of what is differentiated."""
     from jax._src import source_info_util as info
     from jax._src.pallas import pallas_call as calls
 
-    traced = getattr(calls, "_trace_kernel_to_jaxpr", None)
+    def here(f: Any) -> Any:
+        @functools.wraps(f)
+        def run(*args: Any, **how: Any) -> Any:
+            given = info._source_info_context.context
+            info._source_info_context.context = info.SourceInfo(None, given.name_stack)
+            try:
+                return f(*args, **how)
+            finally:
+                info._source_info_context.context = given
 
-    def here(*args: Any, **how: Any) -> Any:
-        given = info._source_info_context.context
-        info._source_info_context.context = info.SourceInfo(None, given.name_stack)
-        try:
-            return traced(*args, **how)
-        finally:
-            info._source_info_context.context = given
+        return run
 
-    if traced is not None:
-        calls._trace_kernel_to_jaxpr = here
+    placed = {"_trace_kernel_to_jaxpr": here, "_pallas_call": lambda f: lambda *args, **how: here(f(*args, **how))}
+    old = {name: getattr(calls, name) for name in placed if hasattr(calls, name)}
+    for name, f in old.items():
+        setattr(calls, name, placed[name](f))
     try:
         yield
     finally:
-        if traced is not None:
-            calls._trace_kernel_to_jaxpr = traced
+        for name, f in old.items():
+            setattr(calls, name, f)
 
 
 def trace(fn: Any, args: tuple[Any, ...]) -> Any:
     """The closed jaxpr of fn(*args); args are arrays or shapes with dtypes. What asks JAX which TPU this is, is told a v5e where there is none."""
-    with pipelines.kept(), _bodies_placed():
+    with pipelines.kept(), _placed():
         try:
             return jax.make_jaxpr(fn)(*args)
         except ValueError as e:

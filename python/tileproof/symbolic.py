@@ -398,11 +398,16 @@ class _Inference:
         depends = self.depends(column, samples)
         if len(depends) == 1:
             constants = sorted({*constants, *sorted(n for n in self.numbers if n <= domain.TOP)[:MOST_CONSTANTS]})
-        terms = {n: list(itertools.chain(_terms(n, constants), _bounded(n, constants) if len(depends) == 1 else ())) for n in depends or self.base}
-        if any(isinstance(y, float) for y in column):
-            for term in itertools.chain(*terms.values()):
-                yield from _reals(term)
+        if not any(isinstance(y, float) for y in column):
+            yield from self.integers(column, samples, depends, constants, lines)
             return
+        for form, (f, inverse) in REALS.items():
+            if (counts := _counts(column, f, inverse)) is not None:
+                yield from (_real(form, f, n) for n in self.integers(counts, samples, depends, constants, lines))
+
+    def integers(self, column: list[int], samples: list[Sizes], depends: list[str], constants: list[int],
+                 lines: dict[str, set[tuple[int, int]]]) -> Iterator[Formula]:
+        terms = {n: list(itertools.chain(_terms(n, constants), _bounded(n, constants) if len(depends) == 1 else ())) for n in depends or self.base}
         if len(depends) == 1:
             for term in itertools.chain(terms[depends[0]], *(_shifted(depends[0], a, b, constants) for a, b in sorted(lines[depends[0]]))):
                 yield from _linear(term, column, samples)
@@ -523,23 +528,26 @@ def _linear(term: Formula, column: list[Any], samples: list[Sizes]) -> Iterator[
     yield Formula(text, lambda s: a * int(term.value(s)) + b, atom=term.atom and a == 1 and b == 0)
 
 
-REALS: dict[str, Callable[[int], float]] = {
-    "{}": float,  # adopts the dtype of its partner
-    "1 / {}": lambda v: 1 / v if v else math.inf,
-    "rsqrt({})": lambda v: v ** -0.5 if v > 0 else math.inf,
-    "sqrt({})": lambda v: max(v, 0) ** 0.5,
+# Numbers of floats that follow from a count: the form, the number of a count, and the count of a number.
+REALS: dict[str, tuple[Callable[[int], float], Callable[[float], float]]] = {
+    "{}": (float, float),  # adopts the dtype of its partner
+    "1 / {}": (lambda n: 1 / n if n else math.inf, lambda y: 1 / y),
+    "rsqrt({})": (lambda n: n ** -0.5 if n > 0 else math.inf, lambda y: y ** -2),
+    "sqrt({})": (lambda n: max(n, 0) ** 0.5, lambda y: y * y),
 }
 
 
-def _reals(term: Formula) -> Iterator[Formula]:
-    def of(f: Callable[[int], float], b: int) -> Callable[[Sizes], float]:
-        return lambda s: f(term.value(s) + b)
+def _counts(column: list[float], f: Callable[[int], float], inverse: Callable[[float], float]) -> list[int] | None:
+    """The counts that the numbers stand for; None: one is none."""
+    if not all(1e-18 < y < 1e18 for y in column):
+        return None
+    counts = [round(inverse(y)) for y in column]
+    return counts if all(_same(f(n), y) for n, y in zip(counts, column, strict=True)) else None
 
-    for b in (0, -1, 1):
-        text = term.text if not b else f"{term.inside()} {'-' if b < 0 else '+'} 1"
-        atom = term.atom and not b
-        for form, f in REALS.items():
-            yield Formula(form.format(f"({text})" if form.startswith("1") and not atom else text), of(f, b), atom=atom if form == "{}" else "(" in form)
+
+def _real(form: str, f: Callable[[int], float], count: Formula) -> Formula:
+    text = f"({count.text})" if form.startswith("1") and not count.atom else count.text
+    return Formula(form.format(text), lambda s: f(count.value(s)), atom=count.atom if form == "{}" else "(" in form)
 
 
 def told(spec: dict[str, Any]) -> str:

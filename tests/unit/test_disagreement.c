@@ -12,14 +12,15 @@
 static const char WORDS[] = "internal error: proof and execution disagree";
 
 /* `allow` is a list of rules that the spec suppresses. */
-#define SPEC(statement, allow)                                                                                         \
+#define SPEC(statement, allow) WITH(statement, "2 * x", allow)
+#define WITH(statement, reference, allow)                                                                              \
     "{\"tileproof\": 1, \"name\": \"a\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1, \"max\": 64}},"         \
     "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 8)\"}],"                                                        \
     "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "                \
     "\"index_map\": [\"i\"]}],"                                                                                        \
     "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"], \"block_shape\": [8], "               \
     "\"index_map\": [\"i\"]}],"                                                                                        \
-    "\"kernel\": [\"" statement "\"], \"reference\": [\"o = 2 * x\"]" allow "}"
+    "\"kernel\": [\"" statement "\"], \"reference\": [\"o = " reference "\"]" allow "}"
 
 static void check(void *arg)
 {
@@ -266,6 +267,25 @@ static void overflow_does_not(void **state)
     tp_arena_free(a);
 }
 
+/* On small inputs it is a difference; no longer where the reference is as large as that. */
+static void overflow_on_the_way_to_large_numbers(void **state)
+{
+    static const char *const TEXTS[] = {
+        WITH("o[...] = x[...] * 4.253529586511731e37 * 8 * 0.125", "x * 4.253529586511731e37", ""),
+        WITH("o[...] = x[...] * 4.253529586511731e37 * 8 * 2.3509887016445750e-38", "x * 8", "")};
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    for (size_t i = 0; i < 2; i++) {
+        tp_job *j = checked(a, TEXTS[i]);
+        tp_report r = {.arena = a};
+        tp_push(a, r.specs, j->report);
+        assert_int_equal(tp_report_exit_code(&r), i ? TP_EXIT_VIOLATED : TP_EXIT_OK);
+        assert_non_null(tp_equiv_overflow(j->report.equiv));
+        tp_job_free(j);
+    }
+    tp_arena_free(a);
+}
+
 /* An element that overflows does not hide another one that is wrong. */
 static void overflow_hides_nothing(void **state)
 {
@@ -301,6 +321,7 @@ int main(void)
         cmocka_unit_test(witness_that_does_not_trap),
         cmocka_unit_test(no_value_refutes),
         cmocka_unit_test(overflow_does_not),
+        cmocka_unit_test(overflow_on_the_way_to_large_numbers),
         cmocka_unit_test(overflow_hides_nothing),
         cmocka_unit_test(agreement),
     };
