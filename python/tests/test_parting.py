@@ -110,6 +110,22 @@ def test_the_kernel_of_a_backward_pass():
         tileproof.assert_equivalent(jax.grad(lambda x: cube(x).sum()), lambda x: 3 * x * x, X)
 
 
+def test_a_change_that_agrees_by_luck_is_not_named():
+    """On ones x * x + 2 is x + 2, too."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * x_ref[...] + 3.0
+
+    def same(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    def call(body, x):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    with pytest.raises(AssertionError) as e:
+        tileproof.assert_equivalent(lambda x: call(same, call(kernel, x)), lambda x: x + 2.0, jnp.ones((8, 128)))
+    assert "then results agree" not in str(e.value)
+
+
 def test_the_call_of_a_backward_pass():
     """It is where it is written, like its statements."""
     def kernel(x_ref, o_ref):

@@ -99,6 +99,19 @@ def test_narrow_results_beside_a_wide_reference():
     assert "within 0.001 of each element" in str(tileproof.verify(double, reference, X))
 
 
+def test_a_difference_at_other_values_than_those_given():
+    def square(x):
+        def body(x_ref, o_ref):
+            o_ref[...] = jnp.exp(2 * jnp.log(x_ref[...]))
+
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    x = np.abs(X[:8]) + 0.5
+    found, = tileproof.verify(square, lambda x: x * x, x).of("violated")
+    assert found.rule == "TP701" and "on the given arrays they agree" in found.note
+    assert not tileproof.verify(square, lambda x: jnp.where(x > 0, x * x, jnp.nan), x).of("violated")
+
+
 def test_equivalence_counts():
     report = tileproof.verify(lambda x: double(x, 2.001), reference, X)
     assert not report.ok and report.rules and not report.equivalence

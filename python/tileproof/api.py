@@ -307,7 +307,7 @@ def _worst(a: Any, b: Any, wrong: Any) -> str:
     return f"{int(wrong.sum())} of {wrong.size} elements; the worst is {list(at)}: {a[at]:.9g}, the reference says {b[at]:.9g}"
 
 
-def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int, differs: Callable[[list[Any]], str | None]) -> str:
+def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int, differs: Callable[..., str | None]) -> str:
     """Where the difference begins, as more lines: what `verify` finds of the only call of fn; the change of one of its
     kernels that makes them agree; else where the outputs of an only call are written."""
     from . import importer, parting
@@ -321,7 +321,7 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
                 return "".join(f"\n{f}" for f in found)
     except Exception:  # noqa: BLE001  the difference itself is told
         pass
-    return parting.change(fn, reference, args, lambda got: differs(got) is None) or (_written(specs[0]) if len(specs) == 1 else "")
+    return parting.change(fn, reference, args, lambda got, **want: differs(got, **want) is None) or (_written(specs[0]) if len(specs) == 1 else "")
 
 
 def _written(spec: dict[str, Any]) -> str:

@@ -398,16 +398,12 @@ class _Inference:
         depends = self.depends(column, samples)
         if len(depends) == 1:
             constants = sorted({*constants, *sorted(n for n in self.numbers if n <= domain.TOP)[:MOST_CONSTANTS]})
-        if not any(isinstance(y, float) for y in column):
-            yield from self.integers(column, samples, depends, constants, lines)
-            return
-        for form, (f, inverse) in REALS.items():
-            if (counts := _counts(column, f, inverse)) is not None:
-                yield from (_real(form, f, n) for n in self.integers(counts, samples, depends, constants, lines))
-
-    def integers(self, column: list[int], samples: list[Sizes], depends: list[str], constants: list[int],
-                 lines: dict[str, set[tuple[int, int]]]) -> Iterator[Formula]:
         terms = {n: list(itertools.chain(_terms(n, constants), _bounded(n, constants) if len(depends) == 1 else ())) for n in depends or self.base}
+        if any(isinstance(y, float) for y in column):
+            for term in itertools.chain(*terms.values()):
+                yield from _reals(term, (0, -1, 1))
+            yield from _multiples(_product(tuple(terms[n][0] for n in terms)), column, samples)
+            return
         if len(depends) == 1:
             for term in itertools.chain(terms[depends[0]], *(_shifted(depends[0], a, b, constants) for a, b in sorted(lines[depends[0]]))):
                 yield from _linear(term, column, samples)
@@ -528,8 +524,7 @@ def _linear(term: Formula, column: list[Any], samples: list[Sizes]) -> Iterator[
     yield Formula(text, lambda s: a * int(term.value(s)) + b, atom=term.atom and a == 1 and b == 0)
 
 
-# Numbers of floats that follow from a count: the form, the number of a count, and the count of a number.
-REALS: dict[str, tuple[Callable[[int], float], Callable[[float], float]]] = {
+REALS: dict[str, tuple[Callable[[int], float], Callable[[float], float]]] = {  # of a count, and the count of it
     "{}": (float, float),  # adopts the dtype of its partner
     "1 / {}": (lambda n: 1 / n if n else math.inf, lambda y: 1 / y),
     "rsqrt({})": (lambda n: n ** -0.5 if n > 0 else math.inf, lambda y: y ** -2),
@@ -537,17 +532,25 @@ REALS: dict[str, tuple[Callable[[int], float], Callable[[float], float]]] = {
 }
 
 
-def _counts(column: list[float], f: Callable[[int], float], inverse: Callable[[float], float]) -> list[int] | None:
-    """The counts that the numbers stand for; None: one is none."""
-    if not all(1e-18 < y < 1e18 for y in column):
-        return None
-    counts = [round(inverse(y)) for y in column]
-    return counts if all(_same(f(n), y) for n, y in zip(counts, column, strict=True)) else None
+def _reals(term: Formula, offsets: tuple[int, ...]) -> Iterator[Formula]:
+    def of(f: Callable[[int], float], b: int) -> Callable[[Sizes], float]:
+        return lambda s: f(term.value(s) + b)
+
+    for b in offsets:
+        text = term.text if not b else f"{term.inside()} {'-' if b < 0 else '+'} 1"
+        atom = term.atom and not b
+        for form, (f, _) in REALS.items():
+            yield Formula(form.format(f"({text})" if form.startswith("1") and not atom else text), of(f, b), atom=atom if form == "{}" else "(" in form)
 
 
-def _real(form: str, f: Callable[[int], float], count: Formula) -> Formula:
-    text = f"({count.text})" if form.startswith("1") and not count.atom else count.text
-    return Formula(form.format(text), lambda s: f(count.value(s)), atom=count.atom if form == "{}" else "(" in form)
+def _multiples(term: Formula, column: list[float], samples: list[Sizes]) -> Iterator[Formula]:
+    """Floats of a * term. With a second number beside a, any two constants would be some."""
+    first = term.value(samples[0])
+    for _, count in REALS.values():
+        a = round(count(column[0])) // first if 1e-18 < column[0] < 1e18 and first else 0
+        if a > 0:
+            text = term.text if a == 1 else f"{a} * {term.text}"
+            yield from _reals(Formula(text, lambda s, a=a: a * term.value(s), atom=False), (0,))
 
 
 def told(spec: dict[str, Any]) -> str:
