@@ -163,22 +163,42 @@ static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
     return st == TP_E_BUDGET && b->end == TP_BUDGET_OPEN ? begin_again(a) : a;
 }
 
+static bool applies(const tp_analysis *a, const tp_rule *rule, uint32_t combination)
+{
+    return (combination == 0 || rule->per_dtype) && (!rule->hardware || a->k->target.checked);
+}
+
+/* The rule that is asked alone, first. True: what it finds is enough. */
+static bool is_settled_alone(tp_analysis **a, const tp_analysis_options *o, tp_merger *alone)
+{
+    tp_analysis_result *out = (*a)->out;
+    *a = run_rule(*a, o->alone);
+    tp_merge((*a)->arena, alone, &out->findings);
+    out->findings = (tp_findings){0};
+    return o->enough_alone(o->enough_ctx, &alone->all);
+}
+
 void tp_analyze(tp_arena *arena, const tp_spec *s, const tp_analysis_options *o, tp_analysis_result *out)
 {
-    tp_merger all = {0};
-    for (uint32_t c = 0; c < s->nkernels; c++) {
+    tp_merger all = {0}, alone = {0};
+    bool enough = false;
+    for (uint32_t c = 0; c < s->nkernels && !enough; c++) {
         tp_analysis *a = tp_analysis_begin(arena, s->kernels[c], o);
         a->out = out;
-        a->earlier = &all.all;
+        a->earlier = &alone.all;
         out->findings = (tp_findings){0};
-        for (size_t r = 0; r < REGISTRY_SIZE && !a->vacuous; r++) {
+        enough = o->alone && applies(a, o->alone, c) && is_settled_alone(&a, o, &alone);
+        a->earlier = &all.all;
+        for (size_t r = 0; r < REGISTRY_SIZE && !a->vacuous && !enough; r++) {
             const tp_rule *rule = REGISTRY[r];
+            uint32_t from = out->findings.len;
             bool asked = is_selected(o, rule);
-            if ((!asked && r > 0) || (c > 0 && !rule->per_dtype) || (rule->hardware && !a->k->target.checked))
+            if ((!asked && r > 0) || !applies(a, rule, c))
                 continue;
             a = run_rule(a, rule);
             if (!asked) /* TP006: on an empty domain nothing is proven, whatever was asked for */
                 keep_open(&out->findings);
+            enough = c == 0 && o->enough && o->enough(o->enough_ctx, &out->findings, from);
         }
         add_stats(arena, &out->stats, tp_prover_get_stats(a->prover));
         tp_analysis_end(a);

@@ -8,16 +8,19 @@
 
 enum { MAX_TRIALS = 16, MAX_EXECUTED = 4, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
 
-/* Findings like this one: of its rule, at its place, about its subject. */
+/* Another one of its rule, at its place, about its subject. */
+static bool is_like(const tp_finding *g, const tp_finding *f)
+{
+    return (tp_is_standing(g) || (f->verdict == TP_ADVICE && g->verdict == TP_ADVICE)) &&
+           strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
+           tp_str_eq(g->loc.pointer, f->loc.pointer);
+}
+
 static uint32_t count_like(const tp_findings *all, const tp_finding *f)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < all->len; i++) {
-        const tp_finding *g = &all->at[i];
-        n += (tp_is_standing(g) || (f->verdict == TP_ADVICE && g->verdict == TP_ADVICE)) &&
-             strcmp(g->rule, f->rule) == 0 && tp_str_eq(g->subject, f->subject) &&
-             tp_str_eq(g->loc.pointer, f->loc.pointer);
-    }
+    for (uint32_t i = 0; i < all->len; i++)
+        n += is_like(&all->at[i], f);
     return n;
 }
 
@@ -64,20 +67,27 @@ static void try_text(const tp_job *j, tp_str text, const tp_check_settings *s, b
     look_at_text(j, text, &verdicts, execute, solver, trial);
 }
 
+typedef struct watch {
+    const tp_findings *before;
+    const tp_finding *f;
+    bool waivers; /* are for those of the whole analysis */
+    bool failed;  /* whatever is found from now on, the trial does not improve() */
+} watch;
+
 /* By its own rule alone: most guesses fail there, and cheaply. */
-static bool removes(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s, tp_solver *solver)
+static bool is_still_there(void *ctx, const tp_findings *found)
 {
-    const tp_rule *rule = tp_rule_find(tp_str_c(f->rule));
-    tp_check_settings own = *s;
-    tp_job trial;
-    if (!rule)
-        return true;
-    own.analysis.only = &rule;
-    own.analysis.nonly = 1;
-    try_text(j, text, &own, false, solver, &trial);
-    bool absent = trial.report.valid && count_like(&trial.report.findings, f) < count_like(&j->report.findings, f);
-    tp_job_free(&trial);
-    return absent;
+    watch *w = ctx;
+    w->failed = count_like(found, w->f) >= count_like(w->before, w->f);
+    return w->failed;
+}
+
+static bool is_another_there(void *ctx, const tp_findings *found, uint32_t from)
+{
+    watch *w = ctx;
+    for (uint32_t i = from; i < found->len && !w->failed && !w->waivers; i++)
+        w->failed = tp_is_standing(&found->at[i]) && count_like(w->before, &found->at[i]) == 0;
+    return w->failed;
 }
 
 /* Does any finding stand? */
@@ -104,16 +114,27 @@ static bool is_only_difference(const tp_job *j, const tp_finding *f)
     return n == 1 && strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) == 0 && f->verdict == TP_VIOLATED;
 }
 
+static bool has_waivers(const tp_job *j)
+{
+    const tp_spec *s = j->report.spec;
+    return s && (s->kernels[0]->allow || s->kernels[0]->expect);
+}
+
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
 static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
                                 tp_solver *solver)
 {
     tp_job trial;
     tp_check_settings all = *s;
+    watch w = {.before = &j->report.findings, .f = f, .waivers = has_waivers(j)};
     all.equiv.until_different = is_only_difference(j, f);
+    all.analysis.alone = j->report.valid ? tp_rule_find(tp_str_c(f->rule)) : NULL;
+    all.analysis.enough_alone = is_still_there;
+    all.analysis.enough = all.analysis.alone ? is_another_there : NULL;
+    all.analysis.enough_ctx = &w;
     try_text(j, text, &all, is_executed(f), solver, &trial);
     bool differs = all.equiv.until_different && trial.report.equiv && trial.report.equiv->different,
-         sound = trial.report.valid && !trial.report.internal_error && !differs;
+         sound = trial.report.valid && !trial.report.internal_error && !differs && !w.failed;
     for (uint32_t i = 0; i < trial.report.findings.len; i++)
         differs |= trial.report.findings.at[i].verdict == TP_VIOLATED;
     bool better =
@@ -144,8 +165,6 @@ static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_sett
 static trial_result try_one(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
                             tp_solver *solver)
 {
-    if (j->report.valid && !removes(j, text, f, s, solver))
-        return FAILS;
     if (is_executed(f) && !survives_few_cases(j, text, s, solver))
         return FAILS;
     return whole_trial(j, text, f, s, solver);

@@ -65,6 +65,14 @@ typedef struct tp_analysis_options {
      * case of the obligation breaks the rule, too: none of these claims is approximate. */
     void (*refuted)(void *ctx, const tp_kernel *k, const tp_obligation *o, const int64_t *env, const tp_finding *f);
     void *refuted_ctx;
+    /* True ends the analysis. Asked behind every rule on the first dtype combination, which found those from `from` on.
+     * NULL: nobody is. */
+    bool (*enough)(void *ctx, const tp_findings *found, uint32_t from);
+    /* Before the others, and as if there were no others: other rules' findings hide some. What it finds on the dtype
+     * combinations so far is for enough_alone(), and then forgotten. NULL: there is none. */
+    const tp_rule *alone;
+    bool (*enough_alone)(void *ctx, const tp_findings *found);
+    void *enough_ctx;
     bool waits_named;   /* tp_waits_name_copies(), for proofs of equality */
     bool verdicts_only; /* nobody asks under which precondition a violated claim would hold */
 } tp_analysis_options;
