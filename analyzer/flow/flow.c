@@ -215,7 +215,7 @@ static void walk_store(flow *f, const tp_statement *s)
     const tp_leaks *old = &f->now.refs[s->access->operand];
     tp_leaks next = {0}, value = with_stored(f, &f->now.values[s->value].leaks, true);
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
-    flow_note_store(f, s->access->operand);
+    flow_note_store(f, s->access->operand, m.inside);
     flow_note_access(f, TP_FLOW_WRITE, s->access);
     flow_note_copy_within(f, s);
     if (m.whole) {

@@ -36,8 +36,10 @@ static bool may_be_quiet(const flow *f, const tp_operand *o)
 }
 
 /* On every path to this store the last axis is in its last step, or o is not quiet. */
-void flow_note_store(flow *f, uint32_t operand)
+void flow_note_store(flow *f, uint32_t operand, tp_expr inside)
 {
+    for (uint32_t a = 0; f->noting && a < f->k->naxes; a++)
+        f->placed[operand * f->k->naxes + a] |= tp_expr_mentions(f->a->p, inside, f->k->axes[a].sym);
     if (!f->quiet[operand] ||
         flow_is_false(f, flow_and(f, f->path, flow_guard(f, in_last_of(f, f->k->naxes - 1), true))))
         return;
@@ -235,6 +237,20 @@ static bool *changing_axes(flow *f, const tp_operand *o)
     return marks;
 }
 
+/* Of an array that stays where it is, those on which it depends where a step stores to it, if any: over the others,
+ * such as steps of a sum, it is whole again and again, and what the first of them leaves unwritten is not unwritten
+ * later. */
+static bool *placing_axes(flow *f, uint32_t operand, bool *changing)
+{
+    const bool *placed = &f->placed[operand * f->k->naxes];
+    bool *marks = flow_own_variables(f), any = false;
+    for (uint32_t a = 0; a < f->k->naxes; a++) {
+        marks[f->k->axes[a].sym] = changing[f->k->axes[a].sym] && placed[a];
+        any |= marks[f->k->axes[a].sym];
+    }
+    return any && tp_is_far(&f->k->operands[operand]) ? marks : changing;
+}
+
 static void start_step(flow *f, const tp_leaks *guess)
 {
     f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, f->p->values.len),
@@ -285,8 +301,11 @@ static tp_leaks leaks_after(flow *f, uint32_t operand)
 static void find_quiet(flow *f, const tp_leaks *nothing)
 {
     bool any = false;
-    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+    f->placed = TP_NEWN(f->a->arena, bool, tp_noperands(f->k) * f->k->naxes);
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++) {
         any |= f->quiet[o] = may_be_quiet(f, &f->k->operands[o]);
+        any |= tp_is_far(&f->k->operands[o]);
+    }
     if (!any)
         return;
     f->noting = true;
@@ -299,14 +318,16 @@ void flow_walk_grid(flow *f)
 {
     uint32_t n = tp_noperands(f->k), inputs = f->k->ninputs;
     tp_leaks *guess = TP_NEWN(f->a->arena, tp_leaks, n);
-    bool **changing = TP_NEWN(f->a->arena, bool *, n);
-    for (uint32_t o = inputs; o < n; o++)
-        changing[o] = changing_axes(f, &f->k->operands[o]);
+    bool **changing = TP_NEWN(f->a->arena, bool *, n), **first = TP_NEWN(f->a->arena, bool *, n);
     find_quiet(f, guess);
+    for (uint32_t o = inputs; o < n; o++) {
+        changing[o] = changing_axes(f, &f->k->operands[o]);
+        first[o] = placing_axes(f, o, changing[o]);
+    }
     bool changed = true;
     for (uint32_t round = 0; changed; round++) {
         changed = false;
-        if (round > FLOW_MAX_ROUNDS + n) /* a source may reach one more buffer in each */
+        if (round > FLOW_MAX_ROUNDS + 1 + n) /* a source may reach one more buffer in each */
             f->out->gave_up = TP_S("no invariant was found for what a step inherits from the step before");
         start_step(f, guess);
         flow_walk(f, &f->p->statements);
@@ -314,8 +335,9 @@ void flow_walk_grid(flow *f)
             return;
         for (uint32_t o = inputs; o < n; o++) {
             tp_leaks found = leaks_after(f, o);
-            changed |= flow_weaken(f, &guess[o], &found, changing[o], f->k->operands[o].ref_rank,
-                                   f->k->operands[o].ref_shape, flow_freedom((int)round));
+            bool extra = round && first[o] != changing[o]; /* its first round was one more */
+            changed |= flow_weaken(f, &guess[o], &found, round ? changing[o] : first[o], f->k->operands[o].ref_rank,
+                                   f->k->operands[o].ref_shape, flow_freedom((int)(round - extra)));
         }
     }
     f->recording = true;

@@ -53,6 +53,7 @@ typedef struct flow {
     TP_VEC(tp_vid) variables; /* values that statements assign */
     TP_VEC(bool) counters;    /* per variable of the walk: counts a loop (else it is reduced over) */
     bool *quiet;              /* per operand: stored to in the last step of the last axis only (grid.c) */
+    bool *placed;             /* per operand and symbol: where it is stored to depends on that */
     bool noting;              /* that is being found out */
     uint32_t work;            /* statements walked; bounded: */
     uint32_t most_work;       /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
@@ -145,8 +146,8 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
 void flow_walk_grid(flow *f);
 /* Add to the leaks of what is read of an output that stays where it is, where steps may run in any order. */
 void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);
-/* A store to it is walked. */
-void flow_note_store(flow *f, uint32_t operand);
+/* A store to it is walked, to the lanes that are inside. */
+void flow_note_store(flow *f, uint32_t operand, tp_expr inside);
 /* flow.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
 void flow_walk_again(tp_analysis *a);
 void flow_walk(flow *f, const tp_region *r);
