@@ -239,7 +239,8 @@ static char *buffer(tp_machine *m, uint32_t slot)
 /* Where a group goes: to cells, to somebody who reads it row by row, or both. */
 typedef struct sink {
     const tp_cells *to; /* of the group's shape; without data: they need not stay */
-    bool streams;       /* past the caches */
+    bool streams;       /* past the caches, */
+    bool at_once;       /* ... as it is computed; else by way of a buffer */
     tp_row_reader read; /* NULL: nobody */
     void *ctx;
 } sink;
@@ -287,7 +288,7 @@ static uint32_t link_from(tp_machine *m, part *p, uint32_t root, uint32_t steps)
     return link_from(m, chain, root, steps + 1);
 }
 
-static void find_links(tp_machine *m)
+static void find_links(tp_machine *m, const sink *s)
 {
     tp_group *g = m->group;
     for (uint32_t k = g->len; k-- > 0;) {
@@ -296,7 +297,7 @@ static void find_links(tp_machine *m)
         if (!links(m, p) || p->linked)
             continue;
         uint32_t steps = link_from(m, p, k, 0);
-        p->links = steps > 2 ? steps : 0;
+        p->links = steps > 2 || (s->at_once && k + 1 == g->len) ? steps : 0;
     }
 }
 
@@ -314,7 +315,7 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         p->kept = p->inst && (k + 1 == g->len || m->fixed[p->value] != TP_VARIES ||
                               m->uses[p->value] + p->through > p->looks + m->values[p->value].spared);
     }
-    find_links(m);
+    find_links(m, s);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
@@ -326,8 +327,8 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
         p->gathered = !p->inst && c->viewed && short_rows;
-        bool buffered =
-            p->gathered || (p->inst && !p->kept && !p->linked) || (k + 1 == g->len && (!s->to->data || s->streams));
+        bool buffered = p->gathered || (p->inst && !p->kept && !p->linked) ||
+                        (k + 1 == g->len && (!s->to->data || (s->streams && !s->at_once)));
         p->to = p->kept ? c->own : NULL;
         if (buffered)
             p->to = buffer(m, slot[k] = spare[--nspare]);
@@ -479,22 +480,22 @@ static uint32_t lay_links(const tp_group *g, const part *p, size_t row, tp_link 
     return n;
 }
 
-static void run_links(const tp_group *g, const part *p, size_t row)
+static void run_links(const tp_group *g, const part *p, size_t row, bool streams)
 {
     tp_link all[TP_MOST_LINKS];
     bool by_rows = p->by_rows;
     uint32_t n = lay_links(g, p, row, all, &by_rows);
     tp_assert(n == p->links);
     size_t length = by_rows ? row : p->strip.n;
-    tp_links_run(all, n, p->strip.n / length, length, p->strip.data, step_of(p, row));
+    tp_links_run(all, n, p->strip.n / length, length, p->strip.data, step_of(p, row), streams);
 }
 
-static void compute_strip(tp_group *g, part *p, size_t row)
+static void compute_strip(tp_group *g, part *p, size_t row, bool streams)
 {
     if (p->linked)
         return;
     if (p->links) {
-        run_links(g, p, row);
+        run_links(g, p, row, streams);
         return;
     }
     if (p->loop) {
@@ -552,13 +553,13 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
         p->strip.n = t->n;
         p->by_rows = false;
         p->strip.data = p->kept ? p->to + t->from * p->size : p->to;
-        if (p == last && s->to->data && !s->streams)
+        if (p == last && s->to->data && (!s->streams || s->at_once))
             place_last(p, s->to, t);
         else if (p == last)
             p->strip.data = p->to;
-        compute_strip(g, p, t->row);
+        compute_strip(g, p, t->row, p == last && s->at_once);
     }
-    if (s->streams)
+    if (s->streams && !s->at_once)
         stream_strip(last, s->to, t);
     for (size_t at = 0, some, rows; s->read && at < t->n; at += some * rows) {
         size_t first = (t->at + at) % t->row;
@@ -602,10 +603,21 @@ static bool computes_enough(const tp_machine *m)
 {
     uint32_t read = 0, computed = 0;
     for (const part *p = m->group->at; p < m->group->at + m->group->len; p++) {
+        const tp_cells *c = &m->values[p->value];
+        bool again = c->viewed && (c->flat_row || c->pitch == 0); /* one row, or one element of each, is in the cache */
         computed += p->inst != NULL;
-        read += !p->inst && m->values[p->value].n == m->values[m->group->at[m->group->len - 1].value].n;
+        read += !p->inst && !again && c->n == m->values[m->group->at[m->group->len - 1].value].n;
     }
     return computed >= read;
+}
+
+/* Is the last part of the group a pass of links over whole lines? */
+static bool streams_at_once(const tp_machine *m, const tp_cells *to)
+{
+    size_t row = to->viewed ? (size_t)to->dims[to->rank - 1] : to->n;
+    ptrdiff_t pitch = to->viewed ? to->pitch * (ptrdiff_t)sizeof(float) : 0;
+    return links(m, &m->group->at[m->group->len - 1]) && tp_links_stream(to->data, row, pitch) &&
+           tp_links_stream(to->data, strip_of(m), pitch);
 }
 
 /* Compute v, which waits, to the sink; what else is looked at later to where it belongs. */
@@ -616,6 +628,7 @@ static void compute_group(tp_machine *m, tp_vid v, const sink *s)
     collect(m, v);
     sink to = *s;
     to.streams &= computes_enough(m);
+    to.at_once = to.streams && streams_at_once(m, s->to);
     run_group(m, &to);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];

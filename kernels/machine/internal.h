@@ -255,8 +255,11 @@ typedef struct tp_link {
 } tp_link;
 /* How p computes with x on its right; false: it is none of these operations. */
 bool tp_link_of(tp_prim p, tp_link_does *right);
-/* So many rows of so many elements, each to where `to` goes on by `pitch` bytes: the sum after the last link. */
-void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch);
+/* So many rows of so many elements, each to where `to` goes on by `pitch` bytes: the sum after the last link.
+ * `streams`: past the caches, which tp_links_stream() has to allow (ended by tp_stream_end()). */
+void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch, bool streams);
+/* May rows of a multiple of so many elements, `pitch` bytes apart, be written past the caches as they are computed? */
+bool tp_links_stream(const void *to, size_t row, ptrdiff_t pitch);
 
 /* renamed.c: once values are there; before anything else looks at the body */
 void tp_rename_prepare(tp_machine *m);

@@ -21,7 +21,7 @@ typedef float lanes __attribute__((vector_size(64), aligned(sizeof(float)), may_
             default: __builtin_unreachable();                                                                          \
             }                                                                                                          \
         }                                                                                                              \
-        EACH(N, ((V *)(void *)(to + i))[j] = sum[j])                                                                   \
+        EACH(N, PUT(V, (V *)(void *)(to + i) + j, sum[j]))                                                             \
     }
 #define EACH(N, WHAT)                                                                                                  \
     _Pragma("GCC unroll 8") for (int j = 0; j < (N); j++)                                                              \
@@ -41,18 +41,55 @@ typedef float lanes __attribute__((vector_size(64), aligned(sizeof(float)), may_
     FORM(TP_LINK_##id##_TERM, N, term[j] = term[j] op x)                                                               \
     case 2 * TP_LINK_##id##_BOTH: EACH(N, sum[j] = sum[j] op term[j]) break;
 
+typedef void (*row_of_links)(const tp_link *l, uint32_t n, const char *const *at, size_t length, float *to);
+
 TP_VECTORISED static void run_row(const tp_link *l, uint32_t n, const char *const *at, size_t length, float *to)
 {
     size_t i = 0;
+#define PUT(V, at, v) *(at) = v
 #define NUMBERS lanes
     STRETCH(lanes, VECTORS)
 #undef NUMBERS
 #define NUMBERS float
     STRETCH(float, 1)
+#undef NUMBERS
+#undef PUT
 }
 
-void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch)
+enum { LINE = 64, WHOLE = VECTORS * sizeof(lanes) };
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+/* Past the caches, whole lines: see base/stream.h. */
+__attribute__((target("avx512f"))) static void stream_row(const tp_link *l, uint32_t n, const char *const *at,
+                                                          size_t length, float *to)
 {
+    size_t i = 0;
+#define PUT(V, at, v) _mm512_stream_ps((float *)(at), (__m512)(v))
+#define NUMBERS lanes
+    STRETCH(lanes, VECTORS)
+#undef NUMBERS
+#undef PUT
+}
+
+bool tp_links_stream(const void *to, size_t row, ptrdiff_t pitch)
+{
+    return (uintptr_t)to % LINE == 0 && row * sizeof(float) % WHOLE == 0 && pitch % LINE == 0 &&
+           __builtin_cpu_supports("avx512f");
+}
+#else
+static const row_of_links stream_row = run_row;
+
+bool tp_links_stream(const void *to, size_t row, ptrdiff_t pitch)
+{
+    (void)to, (void)row, (void)pitch;
+    return false;
+}
+#endif
+
+void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *to, ptrdiff_t pitch, bool streams)
+{
+    const row_of_links run = streams ? stream_row : run_row;
     lanes same[TP_MOST_LINKS]; /* one number in all of its lanes */
     const char *at[TP_MOST_LINKS];
     ptrdiff_t step[TP_MOST_LINKS];
@@ -66,7 +103,7 @@ void tp_links_run(const tp_link *l, uint32_t n, size_t rows, size_t row, void *t
         for (uint32_t k = 0; (r == 0 || varies) && k < n; k++)
             for (size_t j = 0; l[k].one && j < sizeof(lanes) / sizeof(float); j++)
                 same[k][j] = *(const float *)(const void *)(l[k].at + (ptrdiff_t)r * l[k].pitch);
-        run_row(l, n, at, row, to);
+        run(l, n, at, row, to);
         for (uint32_t k = 0; k < n; k++)
             at[k] += step[k];
     }
