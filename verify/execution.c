@@ -21,7 +21,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     size_t bytes = tp_sym_count(k->exprs) * sizeof *env;
     tp_case c = {.kernel = k, .env = memcpy(tp_alloc(a, bytes), env, bytes), .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
-    tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS};
+    tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS, .repeated = true};
     tp_kernel without = *k; /* only the machine's opinion is wanted */
     without.reference = (tp_reference){0};
     c.kernel = &without;

@@ -219,6 +219,7 @@ typedef struct tp_equiv_options {
     int64_t max_steps;
     bool no_hunt;         /* leave it at residues that the numbers do not confirm */
     bool until_different; /* the first case that differs is the last one */
+    bool repeated;        /* nobody looks at results: beyond their first elements large inputs repeat these */
     const tp_team *team;  /* NULL: one after the other. The results are the same */
 } tp_equiv_options;
 

@@ -34,6 +34,26 @@ bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options
     return st == TP_OK;
 }
 
+/* Of n elements of an input those that are drawn; the others repeat them, which is copied in a fraction of the time. */
+static size_t drawn(const tp_trial *x, size_t n)
+{
+    enum { REPEATED = 1 << 16 };
+    return x->o->repeated && n > REPEATED ? REPEATED : n;
+}
+
+static void fill(const tp_trial *x, uint32_t input, tp_tensor *t, tp_input_family family, int64_t range)
+{
+    size_t n = t->n, size = tp_dtype_size(t->dtype);
+    char *data = t->data;
+    t->n = drawn(x, n);
+    tp_fill_input(x->c->kernel, x->c->env, input, t, family, range, x->o->seed + x->c->seed);
+    for (size_t done = t->n, more; done < n; done += more) {
+        more = done < n - done ? done : n - done;
+        memcpy(data + done * size, data, more * size);
+    }
+    t->n = n;
+}
+
 /* False with *why when an array does not fit. */
 bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, tp_sides *e, tp_str *why)
 {
@@ -48,12 +68,12 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
         if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
             return false;
         e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
-        tp_spend(x->work, (int64_t)(e->arrays[i].n));
+        tp_spend(x->work, (int64_t)drawn(x, e->arrays[i].n));
         bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
         if (given)
             memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));
         else if (i < k->ninputs && tp_dtype_info(e->arrays[i].dtype)->executable)
-            tp_fill_input(k, x->c->env, i, &e->arrays[i], family, range, x->o->seed + x->c->seed);
+            fill(x, i, &e->arrays[i], family, range);
     }
     return true;
 }
