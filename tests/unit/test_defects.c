@@ -94,6 +94,58 @@ static size_t entries_of(const char *file, const char *kernel)
     return n;
 }
 
+/* What may be wrong with copies; each of it is planted into five kernels, or more. */
+static const char *const KINDS[] = {
+    "a wait is missing",
+    "a wait is doubled",
+    "a wait on another semaphore",
+    "a wait for other bytes",
+    "a slot is not rotated",
+    "a start without its guard",
+    "a start under another guard than its wait",
+    "used before the wait",
+    "a store to what a copy reads",
+    "a load from a slot in flight",
+    "overwritten before it is out",
+    "left over at the end",
+    "an element is never written",
+};
+enum { NKINDS = sizeof KINDS / sizeof *KINDS, FEWEST_KERNELS = 5 };
+
+/* Is one of this kind and kernel before number `at`? */
+static bool seen_before(struct json_object *entries, size_t at, const char *kind)
+{
+    const char *kernel = string_of(json_object_array_get_idx(entries, at), "in");
+    for (size_t i = 0; i < at; i++) {
+        struct json_object *e = json_object_array_get_idx(entries, i);
+        if (strcmp(string_of(e, "kind"), kind) == 0 && strcmp(string_of(e, "in"), kernel) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void every_kind_is_planted_into_five_kernels(void **state)
+{
+    (void)state;
+    struct json_object *all = json_object_from_file("tests/copies/defects.json"), *entries = member(all, "defects");
+    size_t n = json_object_array_length(entries), named = 0;
+    for (size_t i = 0; i < n; i++)
+        named += string_of(json_object_array_get_idx(entries, i), "kind")[0] != 0;
+    for (size_t k = 0; k < NKINDS; k++) {
+        size_t defects = 0, kernels = 0;
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(string_of(json_object_array_get_idx(entries, i), "kind"), KINDS[k]) == 0) {
+                defects++;
+                kernels += !seen_before(entries, i, KINDS[k]);
+            }
+        print_message("%s: %zu defects in %zu kernels\n", KINDS[k], defects, kernels);
+        named -= defects;
+        assert_true(kernels >= FEWEST_KERNELS);
+    }
+    assert_int_equal(named, 0); /* no kind is misspelt */
+    json_object_put(all);
+}
+
 static void every_gallery_kernel_has_defects(void **state)
 {
     place *p = *state;
@@ -253,6 +305,7 @@ static void required_evidence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(every_gallery_kernel_has_defects),
+                                       cmocka_unit_test(every_kind_is_planted_into_five_kernels),
                                        IN_PLACE(planted_defects_are_caught),
                                        IN_PLACE(planted_defects_of_copies_are_caught),
                                        IN_PLACE(mutate_says_who_notices),
