@@ -542,6 +542,9 @@ static tp_node *translate(dialect *d, tp_node *n)
         n->kids[i] = translate(d, n->kids[i]);
     if (n->kind == TP_N_CALL)
         return translate_call(d, n);
+    for (uint32_t i = 1; n->kind == TP_N_INDEX && i < n->nkids; i++) /* x[[2, 0]] */
+        if (n->kids[i]->kind == TP_N_SEQUENCE && n->kids[i]->computed)
+            n->kids[i] = dialect_call(d, n, "array", 1, &n->kids[i]);
     if (n->kind == TP_N_INDEX)
         open_mesh(d, n);
     if (n->kind == TP_N_METHOD)
@@ -651,6 +654,22 @@ static bool is_type(const tp_node *n)
     return n->kind == TP_N_NAME && tp_dtype_find(n->text) != TP_NO_DTYPE;
 }
 
+/* np.add.at(o, index, v) is o[...] += added_at(o, index, v) */
+static void translate_at(dialect *d, tp_syntax *s)
+{
+    tp_node *n = s->kind == TP_S_EXPR ? s->value : NULL;
+    if (!n || n->kind != TP_N_METHOD || !tp_str_is(n->text, "at") || !is_positional(n, 4) ||
+        n->kids[0]->kind != TP_N_NAME || !n->kids[0]->prefixed || !tp_str_is(n->kids[0]->text, "add") ||
+        n->kids[1]->kind != TP_N_NAME)
+        return;
+    tp_node *all = dialect_node(d, n, TP_N_ELLIPSIS, (tp_str){NULL, 0}, 0, NULL);
+    s->kind = TP_S_STORE;
+    s->augmented = true;
+    s->op = TP_O_ADD;
+    s->target = dialect_node(d, n, TP_N_INDEX, (tp_str){NULL, 0}, 2, (tp_node *[]){n->kids[1], all});
+    s->value = dialect_call(d, n, "added_at", 3, n->kids + 1);
+}
+
 static void translate_block(dialect *d, tp_block *b)
 {
     tp_block out = {0};
@@ -675,6 +694,7 @@ static void translate_block(dialect *d, tp_block *b)
         for (uint32_t k = 0; s->kind == TP_S_DEF && k < s->value->nkids; k++)
             if (s->value->kids[k]->kind == TP_N_KEYWORD)
                 s->value->kids[k]->kids[0] = translate(d, s->value->kids[k]->kids[0]);
+        translate_at(d, s);
         translate_block(d, &s->body);
         translate_block(d, &s->orelse);
         if (s->kind == TP_S_STORE)

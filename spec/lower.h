@@ -130,6 +130,10 @@ tp_dtype lower_unify(tp_lower *l, tp_vid *a, tp_vid *b, const tp_node *n);
 void lower_slice(tp_lower *l, const tp_node *n, tp_expr extent, tp_vid *start, tp_expr *size, int64_t *stride);
 /* The part of a value that subscript n names; in bodies between literal bounds. */
 tp_vid lower_value_part(tp_lower *l, tp_vid v, const tp_node *n);
+/* References: the mask of x[mask], as wide as x, which is -1 where subscript n is none. */
+tp_vid lower_mask_of(tp_lower *l, tp_vid x, const tp_node *n);
+/* `old` with v, a scalar or as wide, where the mask holds. */
+tp_vid lower_masked_with(tp_lower *l, tp_vid old, tp_vid mask, tp_vid v, const tp_node *value);
 /* `old` with v, which stands at `value`, in that part. */
 tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value);
 

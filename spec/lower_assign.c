@@ -333,7 +333,13 @@ static void lower_part(tp_lower *l, const tp_syntax *s, const tp_place *b)
                             : "assign it first: o = zeros(shape, dtype)",
                    "only variables and outputs can be assigned parts");
     lower_check_shared(l, local->changed, name);
-    tp_vid part = s->augmented ? lower_value_part(l, local->value, s->target) : -1, v = lower_expr(l, s->value);
+    tp_vid mask = lower_value(l, local->value)->rank ? lower_mask_of(l, local->value, s->target) : -1,
+           part = mask >= 0      ? local->value
+                  : s->augmented ? lower_value_part(l, local->value, s->target)
+                                 : -1,
+           v = lower_expr(l, s->value);
+    if (mask >= 0 && lower_value(l, v)->rank)
+        lower_fail(l, s->value, "use where(mask, v, x)", "a mask selects an unknown number of elements");
     if (s->augmented)
         v = augment(l, s, part, v);
     local = lower_own_local(l, name->text);
@@ -345,7 +351,8 @@ static void lower_part(tp_lower *l, const tp_syntax *s, const tp_place *b)
         lower_fail(l, s->value, "begin with zeros(shape), of reals",
                    "`%.*s` is an array of integers or bools, into which NumPy cuts reals", TP_FMT(name->text));
     lower_changed(l, local, s);
-    tp_thing *x = lower_value_object(l, lower_value_with(l, local->value, s->target, v, s->value));
+    tp_thing *x = lower_value_object(l, mask >= 0 ? lower_masked_with(l, local->value, mask, v, s->value)
+                                                  : lower_value_with(l, local->value, s->target, v, s->value));
     x->memory = local->memory;
     lower_bind(l, name, NULL, x, s->value, b);
 }

@@ -472,6 +472,38 @@ static tp_vid with_at(tp_lower *l, tp_vid old, const place *at, const tp_node *n
     return out;
 }
 
+tp_vid lower_mask_of(tp_lower *l, tp_vid x, const tp_node *n)
+{
+    const tp_node *by = n->kids[1];
+    if (!l->reference || n->nkids != 2 || by->kind == TP_N_COLON || by->kind == TP_N_SLICE ||
+        by->kind == TP_N_ELLIPSIS || by->kind == TP_N_SEQUENCE || is_none(by) ||
+        (by->kind == TP_N_CALL && tp_str_is(by->text, "ds")))
+        return -1;
+    tp_vid mask = lower_expr(l, by);
+    tp_expr dims[TP_MAX_RANK];
+    uint32_t rank = lower_value(l, mask)->rank, of = lower_value(l, x)->rank;
+    if (lower_value(l, mask)->dtype != TP_BOOL || !rank)
+        return -1;
+    if (rank > of || lower_is_ragged(l, mask) || lower_is_ragged(l, x))
+        lower_fail(l, by, "use where", "%.*s as a mask of %.*s", TP_FMT(lower_type_text(l, mask)),
+                   TP_FMT(lower_type_text(l, x)));
+    for (uint32_t d = 0; d < of; d++)
+        dims[d] = d < rank ? lower_value(l, mask)->dims[d] : tp_const(l->k->exprs, 1);
+    mask = lower_reshape(l, mask, of, dims, by);
+    for (uint32_t d = 0; d < rank; d++)
+        if (!lower_same_dim(l, dims[d], lower_value(l, x)->dims[d]))
+            lower_fail(l, by, lower_suggest_equal(l, dims[d], lower_value(l, x)->dims[d]), "%.*s as a mask of %.*s",
+                       TP_FMT(lower_type_text(l, mask)), TP_FMT(lower_type_text(l, x)));
+    return mask;
+}
+
+tp_vid lower_masked_with(tp_lower *l, tp_vid old, tp_vid mask, tp_vid v, const tp_node *value)
+{
+    tp_dtype d = lower_value(l, old)->dtype;
+    v = lower_coerce(l, lower_promote(l, v, d, value), d, value);
+    return lower_where(l, mask, v, old, value);
+}
+
 tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value)
 {
     place at;

@@ -49,6 +49,54 @@ static const struct {
               "    place = sum((other > one) | ((other == one) & (i < i[:, None])), axis=-1)\n"
               "    hot = place[..., None, :] == arange(k)[:, None]\n"
               "    return sum(where(hot, other, 0), axis=-1), sum(where(hot, i, 0), axis=-1)"},
+    {"argsort", "def argsort(a, axis=-1):\n"
+                "    v = swapaxes(a, axis, -1)\n"
+                "    check(all(v == v), 'argsort: an element is no number')\n"
+                "    i = arange(v.shape[-1])\n"
+                "    one, other = v[..., :, None], v[..., None, :]\n"
+                "    place = sum((other < one) | ((other == one) & (i < i[:, None])), axis=-1)\n"
+                "    hot = place[..., None, :] == i[:, None]\n"
+                "    return swapaxes(sum(where(hot, i, 0), axis=-1), axis, -1)"},
+    {"median",
+     "def median(a, axis=None, keepdims=False):\n"
+     "    v = reshape(a, -1) if axis is None else swapaxes(a, axis, -1)\n"
+     "    check(not keepdims or axis is not None, 'median: keepdims with an axis')\n"
+     "    s = sort(v)\n"
+     "    n = v.shape[-1]\n"
+     "    middle = (s[..., (n - 1) // 2] + s[..., n // 2]) / 2\n"
+     "    if keepdims:\n"
+     "        return swapaxes(middle[..., None], axis, -1)\n"
+     "    return middle if axis is None or a.ndim == 1 else swapaxes(middle[..., None], axis, -1).squeeze(axis)"},
+    {"select", "def select(condlist, choicelist, default=0):\n"
+               "    check(len(condlist) == len(choicelist), 'select: one choice for each condition')\n"
+               "    out = default\n"
+               "    for c, v in reversed([p for p in zip(condlist, choicelist)]):\n"
+               "        out = where(c, v, out)\n"
+               "    return out"},
+    {"segment_max", /* of nothing -inf */
+     "def segment_max(data, segment_ids, num_segments):\n"
+     "    hot = segment_ids == arange(num_segments)[:, None]\n"
+     "    for extent in data.shape[1:]:\n"
+     "        hot = hot[..., None]\n"
+     "    return max(where(hot, data, -inf), axis=1)"},
+    {"segment_min", "def segment_min(data, segment_ids, num_segments):\n"
+                    "    return -segment_max(-data, segment_ids, num_segments)"},
+    {"trunc", "def trunc(x):\n"
+              "    return where(x < 0, ceil(x), floor(x))"},
+    {"log10", "def log10(x):\n"
+              "    return log(x) / log(10.0)"},
+    {"hypot", "def hypot(x1, x2):\n"
+              "    return sqrt(x1 * x1 + x2 * x2)"},
+    {"ptp", "def ptp(a, axis=None):\n"
+            "    v = reshape(a, -1) if axis is None else swapaxes(a, axis, 0)\n"
+            "    check(axis is None or a.ndim <= 2, 'ptp: of rank 1 or 2')\n"
+            "    return max(v, axis=0) - min(v, axis=0)"},
+    {"trace", "def trace(a):\n"
+              "    check(a.ndim == 2, 'trace: of a matrix')\n"
+              "    return sum(where(arange(a.shape[0])[:, None] == arange(a.shape[1]), a, 0))"},
+    {"tri", "def tri(N, M=None, k=0):\n"
+            "    m = N if M is None else M\n"
+            "    return (arange(m) <= arange(N)[:, None] + k).astype(float32)"},
     {"searchsorted", "def searchsorted(a, v, side='left'):\n"
                      "    check(all(a[:-1] <= a[1:]), 'searchsorted: the elements do not ascend')\n"
                      "    if side == 'left':\n"
@@ -58,6 +106,10 @@ static const struct {
      "def scatter_add(x, i, v):\n"
      "    check(all(i >= 0), 'a negative index')\n"
      "    return x + segment_sum(v, i, x.shape[0])"},
+    {"added_at", /* by np.add.at(x, i, v) */
+     "def added_at(x, i, v):\n"
+     "    check(all((i >= 0) & (i < x.shape[0])), 'add.at: an index outside of its array')\n"
+     "    return segment_sum(v, i, x.shape[0])"},
     {"pad_one", "def pad_one(array, before, after, axis, mode, value):\n"
                 "    n = array.shape[axis]\n"
                 "    i = arange(-before, n + after)\n"

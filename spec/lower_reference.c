@@ -195,6 +195,46 @@ static const char *read_letters(tp_lower *l, const tp_node *text, const char *at
     return at;
 }
 
+/* The letters, with some for what `...` stands for: the dimensions that an operand has besides, the last ones alike. */
+static const char *spell_out(tp_lower *l, const tp_node *text, const term *x, uint32_t count)
+{
+    const char *at = tp_cstr(l->c->arena, text->text), *end = strstr(at, "->");
+    char free_letters[TP_MAX_RANK + 1] = {0};
+    uint32_t rest[9] = {0}, most = 0;
+    if (!strstr(at, "..."))
+        return at;
+    if (!end)
+        lower_fail(l, text, "write the result: \"...ij,...jk->...ik\"", "an einsum with `...` and without a result");
+    for (int letter = 'A', n = 0; letter <= 'Z' && n < TP_MAX_RANK; letter++)
+        if (!strchr(at, letter))
+            free_letters[n++] = (char)letter;
+    uint32_t i = 0, letters = 0;
+    for (const char *c = at; c <= end && i < count; c++) {
+        letters += *c != ' ' && *c != '.' && *c != ',' && c < end;
+        if (*c != ',' && c < end)
+            continue;
+        uint32_t rank = lower_value(l, x[i].v)->rank;
+        rest[i] = rank > letters ? rank - letters : 0;
+        most = rest[i] > most ? rest[i] : most;
+        i++;
+        letters = 0;
+    }
+    if (strlen(free_letters) < most)
+        lower_fail(l, text, "use small letters", "an einsum with too many letters");
+    tp_buf b = {.arena = l->c->arena};
+    i = 0;
+    for (const char *c = at; *c; c++) {
+        bool dots = strncmp(c, "...", 3) == 0;
+        i += *c == ',';
+        if (dots)
+            tp_buf_printf(&b, "%.*s", (int)(c > end ? most : rest[i]), free_letters + (c > end ? 0 : most - rest[i]));
+        else
+            tp_buf_printf(&b, "%c", *c);
+        c += dots ? 2 : 0;
+    }
+    return tp_cstr(l->c->arena, tp_buf_view(&b));
+}
+
 static void once(const term *x, uint32_t count, char *out)
 {
     uint32_t n = 0;
@@ -214,7 +254,6 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
         lower_fail(l, n, "write einsum(\"ij,jk->ik\", a, b)", "einsum takes letters and arrays");
     uint32_t count = n->nkids - 1;
     term x[8];
-    const char *at = tp_cstr(l->c->arena, text->text);
     char out[TP_MAX_RANK + 1] = {0};
     tp_dtype wide = TP_I32;
     bool implied = false, bools = true;
@@ -225,6 +264,7 @@ static tp_vid call_einsum(tp_lower *l, const tp_node *n)
     }
     if (bools)
         lower_fail(l, n, "write x.astype(int)", "an einsum of bools is one of bools in NumPy, which counts nothing");
+    const char *at = spell_out(l, text, x, count);
     for (uint32_t i = 0; i < count; i++) {
         at = read_letters(l, text, at, x[i].letters, TP_MAX_RANK);
         x[i].v = lower_promote(l, x[i].v, wide, n->kids[i + 1]);
@@ -571,7 +611,11 @@ static tp_vid updated(tp_lower *l, const tp_node *n)
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         if (!tp_str_is(n->text, ROWS[i].name) || n->nkids != 2 || n->kids[1]->kind == TP_N_KEYWORD)
             continue;
-        tp_vid old = lower_expr(l, place->kids[0]->kids[0]), v = lower_expr(l, n->kids[1]);
+        tp_vid old = lower_expr(l, place->kids[0]->kids[0]), v = lower_expr(l, n->kids[1]),
+               mask = lower_value(l, old)->rank ? lower_mask_of(l, old, place) : -1;
+        if (mask >= 0 && !lower_value(l, v)->rank)
+            return lower_masked_with(
+                l, old, mask, ROWS[i].prim != TP_PRIMS ? lower_binary(l, ROWS[i].prim, old, v, n) : v, n->kids[1]);
         if (ROWS[i].prim != TP_PRIMS)
             v = lower_binary(l, ROWS[i].prim, lower_value_part(l, old, place), v, n);
         return lower_value_with(l, old, place, v, n->kids[1]);

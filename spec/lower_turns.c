@@ -350,7 +350,13 @@ static tp_thing *list_comprehension(tp_lower *l, const tp_node *n, const tp_thin
         if (!truth)
             continue;
         tp_thing *x = lower_frozen(l, lower_object(l, n->kids[0]), n->kids[0]);
-        tp_push(l->c->arena, out->items, x);
+        if (n->prefixed && x->kind != TP_THING_TUPLE)
+            lower_fail(l, n->kids[0], "fill an array in a loop",
+                       "a list of joined lists whose lengths depend on sizes");
+        for (uint32_t k = 0; n->prefixed && k < x->items.len; k++)
+            tp_push(l->c->arena, out->items, x->items.at[k]);
+        if (!n->prefixed)
+            tp_push(l->c->arena, out->items, x);
     }
     return out;
 }
@@ -369,6 +375,8 @@ tp_thing *lower_comprehension(tp_lower *l, const tp_node *n)
         tp_expr count = lower_source_count(l, s);
         tp_repeat t;
         tp_region body = {0};
+        if (n->prefixed)
+            lower_fail(l, n, "fill an array in a loop", "a list of joined lists whose lengths depend on sizes");
         if (n->nkids > 3)
             lower_fail(l, n->kids[3], "use where", "which elements the list has depends on data");
         if (!count.id)

@@ -155,19 +155,27 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, ")");
         break;
-    case TP_N_COMPREHENSION:
+    case TP_N_COMPREHENSION: {
+        const tp_node *element = n->kids[0];
+        for (const tp_node *x = n; x->prefixed; x = x->kids[0])
+            element = x->kids[0]->kids[0];
         tp_buf_c(b, n->computed ? "(" : "[");
-        print_at(b, n->kids[0], TP_POWER_TERNARY);
-        tp_buf_c(b, " for ");
-        print_tuple(b, n->kids[1]);
-        tp_buf_c(b, " in ");
-        print_at(b, n->kids[2], TP_POWER_TERNARY + 1);
-        for (uint32_t i = 3; i < n->nkids; i++) {
-            tp_buf_c(b, " if ");
-            print_at(b, n->kids[i], TP_POWER_TERNARY + 1);
+        print_at(b, element, TP_POWER_TERNARY);
+        for (const tp_node *x = n;; x = x->kids[0]) {
+            tp_buf_c(b, " for ");
+            print_tuple(b, x->kids[1]);
+            tp_buf_c(b, " in ");
+            print_at(b, x->kids[2], TP_POWER_TERNARY + 1);
+            for (uint32_t i = 3; i < x->nkids; i++) {
+                tp_buf_c(b, " if ");
+                print_at(b, x->kids[i], TP_POWER_TERNARY + 1);
+            }
+            if (!x->prefixed)
+                break;
         }
         tp_buf_c(b, n->computed ? ")" : "]");
         break;
+    }
     }
 }
 

@@ -32,7 +32,8 @@ static bool is_reserved(tp_str s)
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
             return true;
-    return tp_prim_find(s) != TP_PRIMS || tp_dtype_find(s) != TP_NO_DTYPE;
+    tp_dtype d = tp_dtype_find(s); /* b1 is a dtype where one is expected, and else a name */
+    return tp_prim_find(s) != TP_PRIMS || (d != TP_NO_DTYPE && tp_str_is(s, tp_dtype_info(d)->name));
 }
 
 void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, uint32_t index, tp_loc loc)

@@ -72,10 +72,12 @@ static tp_node *parse_comprehension(tp_parser *p, tp_node *element, tp_token fro
         tp_node *c = tp_parse_power(p, TP_POWER_TERNARY + 1);
         tp_push(p->c->arena, kids, c);
     }
-    if (tp_at(p, "for"))
-        tp_fail_token(p, p->now, "fill an array in a loop", "a comprehension runs over one range or list");
+    bool joins = tp_at(p, "for");
+    if (joins) /* the element is what the rest makes of it */
+        kids.at[0] = parse_comprehension(p, element, from, true);
     tp_node *n = tp_node_from(p, TP_N_COMPREHENSION, from);
     n->computed = !list;
+    n->prefixed = joins;
     tp_node_kids(p, n, kids.len, kids.at);
     return finish(p, n);
 }
@@ -239,6 +241,7 @@ static tp_node *parse_sequence(tp_parser *p, const char *close, tp_token from)
     tp_node *n = tp_node_from(p, TP_N_SEQUENCE, from);
     n->kids = items.at;
     n->nkids = items.len;
+    n->computed = close[0] == ']';
     return finish(p, n);
 }
 

@@ -82,8 +82,9 @@ typedef struct tp_node tp_node;
 struct tp_node { /* 48 bytes: a long body has a million of them, and most of its reading is touching fresh memory */
     tp_node_kind kind : 8;
     tp_operator op : 8;
-    bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes; COMPREHENSION: so is it */
-    bool prefixed : 1;     /* CALL, NAME: it stands behind the name of its module */
+    bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes; COMPREHENSION: so is it;
+                            * SEQUENCE: it is a list */
+    bool prefixed : 1;     /* CALL, NAME: it stands behind the name of its module; COMPREHENSION: of joined lists */
     uint32_t nkids;        /* 0 for numbers */
     const tp_json *source; /* the JSON string it stands in */
     uint32_t from, to;     /* bytes of the decoded string */

@@ -241,7 +241,12 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         f.note = tp_printf(a, "%.*s; the kernel has no value there over the reals either", TP_FMT(why_not_finite(got)));
     else if (isfinite(want) && !isfinite(got))
         f.note = why_not_finite(got);
-    else if (numbers && isfinite(got) && d->max_rel < 1e-6)
+    else if (numbers && isinf(got) && isinf(want)) {
+        f.note = TP_S("two infinities: the functions of reals may be equal, which have no value where a divisor is 0");
+        f.help =
+            TP_S("a sign is wrong, or it is that of a zero: -0.0 in the one, 0.0 in the other. Compute the divisor "
+                 "as the reference does, or keep it away from 0 in both");
+    } else if (numbers && isfinite(got) && d->max_rel < 1e-6)
         f.note = TP_S("the numbers are close, but rounding does not explain the difference");
     else if (r->the_case->near)
         f.note =
@@ -452,7 +457,7 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
         if (!unstable)
             shrink(a, o, &r);
         f = make(a, &r);
-        if (r.outcome == TP_DIFFERENT && !r.the_case->near)
+        if (r.outcome == TP_DIFFERENT && !r.the_case->near && !f.help.n)
             add_blame(a, o, &r, &f);
         tp_push(a, *into, f);
     }
