@@ -17,8 +17,9 @@ static bool is_assigned(const tp_block *b, tp_str name, const tp_syntax *last)
     return false;
 }
 
-/* The same number in every turn: sizes, axes, and locals that the body does not assign. */
-static bool is_fixed(const tp_node *n, const tp_block *body)
+/* The same number in every turn: sizes, axes, locals that the body does not assign, entries of tables that keep what is
+ * given. */
+static bool is_fixed(const tp_lower *l, const tp_node *n, const tp_block *body)
 {
     if (n->kind == TP_N_INT)
         return true;
@@ -27,10 +28,12 @@ static bool is_fixed(const tp_node *n, const tp_block *body)
     bool sum = n->kind == TP_N_BINARY && (n->op == TP_O_ADD || n->op == TP_O_SUB || n->op == TP_O_MUL);
     bool call = n->kind == TP_N_CALL &&
                 (tp_str_is(n->text, "cdiv") || tp_str_is(n->text, "min") || tp_str_is(n->text, "num_programs"));
-    for (uint32_t i = 0; (sum || call) && i < n->nkids; i++)
-        if (!is_fixed(n->kids[i], body))
+    int table = n->kind == TP_N_INDEX && n->kids[0]->kind == TP_N_NAME ? tp_table_find(l->k, n->kids[0]->text) : -1;
+    bool entry = table >= 0 && !l->k->tables[table].is_mutable;
+    for (uint32_t i = entry; (sum || call || entry) && i < n->nkids; i++)
+        if (!is_fixed(l, n->kids[i], body))
             return false;
-    return sum || call;
+    return sum || call || entry;
 }
 
 static bool is_name(const tp_node *n, tp_str name)
@@ -66,7 +69,7 @@ tp_local *lower_counter(tp_lower *l, const tp_syntax *s, const tp_node **below)
     tp_local *t = name->kind == TP_N_NAME ? lower_find_local(l, name->text) : NULL;
     const tp_value *x = t ? lower_value(l, t->value) : NULL;
     bool fits = t && t->is_slot && !t->loop_variable && x->dtype == TP_I32 && x->rank == 0;
-    return fits && counts(last, name->text) && !is_assigned(&s->body, name->text, last) && is_fixed(*below, &s->body)
+    return fits && counts(last, name->text) && !is_assigned(&s->body, name->text, last) && is_fixed(l, *below, &s->body)
                ? t
                : NULL;
 }
