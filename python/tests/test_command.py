@@ -72,7 +72,7 @@ def test_import_lint(folder):
     (["mine:plain", "--arg", "f32[256,128]"], 3, "reaches no pallas_call"),
     (["nowhere:add", "--arg", "f32[256,128]"], 3, "cannot import `nowhere`"),
     (["mine", "--arg", "f32[256,128]"], 3, "pkg.mod:fn"),
-    (["mine:add", "--arg", "f99[2]"], 3, "not `f99[2]`"),
+    (["mine:add", "--arg", "f99[2]"], 3, "`f99` in `f99[2]` is no dtype; there are f32, "),
 ])
 def test_sentences(folder, arguments, code, message):
     done = run(folder, "import-jax", *arguments)

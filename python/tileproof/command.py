@@ -22,8 +22,10 @@ def argument(text: str, sizes: dict[str, int]) -> Any:
     import jax.numpy as jnp
 
     m = re.fullmatch(r"(\w+)\[([\w,\s]*)\]", text)
-    if not m or DTYPES.get(m[1], m[1]) not in DTYPES.values():
+    if not m:
         raise TileproofError(f"--arg is a dtype and a shape such as f32[512,128], not `{text}`")
+    if DTYPES.get(m[1], m[1]) not in DTYPES.values():
+        raise TileproofError(f"`{m[1]}` in `{text}` is no dtype; there are {', '.join(DTYPES)}, and their long names, such as {', '.join(list(DTYPES.values())[:2])}")
     dims = [d.strip() for d in m[2].split(",") if d.strip()]
     for d in dims:
         if not d.isdigit() and d not in sizes:
