@@ -27,7 +27,8 @@ static tp_access *rename_access(renaming *r, const tp_access *a)
     tp_access *to = TP_NEW(r->m->arena, tp_access);
     *to = *a;
     to->subs = TP_NEWN(r->m->arena, tp_subscript, rank);
-    memcpy(to->subs, a->subs, rank * sizeof *to->subs);
+    if (rank) /* of none there is nothing to copy from */
+        memcpy(to->subs, a->subs, rank * sizeof *to->subs);
     for (uint32_t d = 0; d < rank; d++)
         if (to->subs[d].kind != TP_SUB_FULL)
             rename_value(r, &to->subs[d].start);
