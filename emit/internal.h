@@ -4,14 +4,18 @@
 
 #include "spec/kernel.h"
 
-typedef struct emitter {
+typedef struct emitter emitter;
+struct emitter {
     const tp_kernel *k;
     tp_buf *b;
     int indent;
     TP_VEC(tp_str) known; /* locals of the enclosing statements, for what branches and loops carry */
     unsigned functions;   /* of branches and loops, for their names */
     bool outside;         /* grid steps: tables are arrays, not refs */
-} emitter;
+    TP_VEC(const struct tp_pipeline *) pipelines;     /* whose steps are being written, the outermost first */
+    void (*pipeline)(emitter *e, const tp_syntax *s); /* emit_pipeline() */
+    bool (*steps)(emitter *e, tp_str axis);           /* emit_steps() */
+};
 
 void emit_text(emitter *e, const char *text);
 /* A name of the spec in Python: words and modules of Python get an underscore. */
@@ -35,6 +39,13 @@ tp_node *emit_argument(const tp_node *call, const char *keyword, uint32_t positi
 void emit_subscripts(emitter *e, const tp_node *place);
 /* pallas_copy.c: the call n as a statement that moves data or counts it; false: it is none, and nothing is written. */
 bool emit_movement(emitter *e, const tp_node *n);
+
+/* The same: a ref, or a part of one, as it is handed to a copy or a pipeline. */
+void emit_side(emitter *e, const tp_node *place);
+/* pallas_pipeline.c, by way of the emitter: a PIPELINE statement; how many steps an axis has, where pl.num_programs()
+ * does not say it: false, and nothing is written, where it does. */
+void emit_pipeline(emitter *e, const tp_syntax *s);
+bool emit_steps(emitter *e, tp_str axis);
 
 /* (8, 128): a list of integer expressions. */
 void emit_shape(emitter *e, const tp_json *list);

@@ -14,6 +14,8 @@ static void collect(const tp_block *s, tp_arena *a, emit_names *list)
 {
     for (uint32_t i = 0; i < s->len; i++) {
         const tp_syntax *x = s->at[i];
+        if (x->kind == TP_S_PIPELINE) /* what its step assigns stays there */
+            continue;
         if (x->kind == TP_S_ASSIGN && !has(list, x->target->text))
             tp_push(a, *list, x->target->text);
         for (uint32_t k = 0; x->kind == TP_S_UNPACK && k < x->target->nkids; k++)

@@ -438,7 +438,7 @@ static bool is_guarded_load(const tp_statement *s, void *ctx)
 void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
 {
     bool guarded = k->body && tp_region_any(&k->body->statements, is_guarded_load, NULL);
-    emitter e = {.k = k, .b = out};
+    emitter e = {.k = k, .b = out, .pipeline = emit_pipeline, .steps = emit_steps};
     tp_buf_printf(out, "\"\"\"%.*s%s", TP_FMT(k->name), k->description.n ? ": " : "");
     docstring(&e, k->description);
     emit_text(&e,

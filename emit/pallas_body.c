@@ -246,7 +246,8 @@ static void call(emitter *e, const tp_node *n)
     bool extreme = tp_str_is(n->text, "min") || tp_str_is(n->text, "max");
     tp_str python = python_name(n->text);
     if (tp_str_is(n->text, "num_programs")) {
-        tp_buf_printf(e->b, "pl.num_programs(%d)", tp_axis_find(e->k, n->kids[0]->text));
+        if (!e->steps(e, n->kids[0]->text))
+            tp_buf_printf(e->b, "pl.num_programs(%d)", tp_axis_find(e->k, n->kids[0]->text));
         return;
     }
     if (tp_str_is(n->text, "dot")) {
@@ -591,8 +592,9 @@ typedef struct splat {
 static bool splats(const tp_statement *x, void *ctx)
 {
     const splat *s = ctx;
-    if (x->kind != TP_PUT || x->syntax != s->store)
-        return false;
+    if (x->kind != TP_PUT || x->syntax->line != s->store->line || !x->syntax->target ||
+        x->syntax->target->from != s->store->target->from)
+        return false; /* of a pipeline the step is parsed again where it runs */
     uint32_t rank = 0;
     for (uint32_t d = 0; d < s->k->operands[x->access->operand].ref_rank; d++)
         rank += x->access->subs[d].kind != TP_SUB_INT;
@@ -718,6 +720,7 @@ static void statement(emitter *e, const tp_syntax *s)
         break;
     case TP_S_WHILE: loop(e, s); break;
     case TP_S_WITH: scope(e, s); break;
+    case TP_S_PIPELINE: e->pipeline(e, s); break;
     case TP_S_EXPR:
         start_line(e);
         if (tp_str_is(s->value->text, "check"))

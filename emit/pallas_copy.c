@@ -2,7 +2,7 @@
 #include "emit/internal.h"
 
 /* Parts of a ref are named by `.at` where they are moved. */
-static void emit_side(emitter *e, const tp_node *place)
+void emit_side(emitter *e, const tp_node *place)
 {
     if (place->kind == TP_N_NAME) { /* one semaphore */
         emit_node(e, place, 0);

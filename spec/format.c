@@ -5,9 +5,9 @@
 enum { WIDTH = 100 };
 
 static const char *const TOP[] = {
-    "$schema",     "$comment",  "tileproof", "name",  "description",     "target", "dtypes",  "sizes",   "constants",
-    "where",       "contracts", "prepare",   "grid",  "scalar_prefetch", "inputs", "outputs", "scratch", "kernel",
-    "kernel_file", "reference", "tolerance", "cases", "allow",           "expect", NULL};
+    "$schema", "$comment",    "tileproof", "name",      "description",     "target", "dtypes",  "sizes",   "constants",
+    "where",   "contracts",   "prepare",   "grid",      "scalar_prefetch", "inputs", "outputs", "scratch", "pipelines",
+    "kernel",  "kernel_file", "reference", "tolerance", "cases",           "allow",  "expect",  NULL};
 
 /* What strings are: EXPRESSION under the keys below, DATA below x-… keys, cases and the like. */
 typedef enum mode { DATA, TEXT, EXPRESSION } mode;
@@ -254,7 +254,7 @@ static void print_sizes(tp_ctx *c, const tp_json *v, tp_buf *b)
 
 static bool holds_language(tp_str key)
 {
-    static const char *const KEYS[] = {"where", "grid", "scalar_prefetch", "inputs", "outputs", "scratch"};
+    static const char *const KEYS[] = {"where", "grid", "scalar_prefetch", "inputs", "outputs", "scratch", "pipelines"};
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
         if (tp_str_is(key, KEYS[i]))
             return true;

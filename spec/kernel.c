@@ -116,3 +116,9 @@ bool tp_kernel_holds(const tp_kernel *k)
             return false;
     return k->naxes <= TP_MAX_AXES && k->ntables <= TP_MAX_TABLES && k->ncontracts <= TP_MAX_CONTRACTS;
 }
+
+int64_t tp_size_least(const tp_size *s)
+{
+    int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
+    return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
+}

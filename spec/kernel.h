@@ -81,7 +81,8 @@ typedef struct tp_operand {
     tp_dim *dims;          /* inputs and outputs: `rank` entries */
     bool whole;            /* no block_shape: the window is the whole array */
     bool constant_map;     /* every index is a literal */
-    int buffers;           /* pipeline buffers as declared; 2 by default */
+    int buffers;           /* pipeline buffers as declared; 2 by default. Scratch: 1, of a pipeline's window so many, 0:
+                              nothing is stored there */
     bool discard;          /* an output that nobody reads: scratch by another name */
     bool revisit_any;      /* an output whose windows are restored when the grid returns to them */
     bool implied;          /* scratch that "scratch" does not list: a mutable table, TP_PRNG_STATE */

@@ -22,6 +22,10 @@ enum {
     TP_SIZE_MAX = 1 << 30,      /* default upper end of a size: fact F2 */
     TP_MAX_LISTED = 16,         /* elements that a comprehension of a reference writes out */
     TP_MAX_ZIPPED = 16,         /* what a loop of a reference runs over at a time */
+    TP_MAX_PIPELINES = 32,      /* that a spec declares */
+    TP_MAX_PIPELINE_RUNS = 64,  /* statements that run one, each time that the loops have it */
+    TP_MAX_PIPELINE_CUTS = 4,   /* dimensions of a window whose last block may end behind the array */
+    TP_MAX_PIPELINE_DEPTH = 4,  /* of pipelines in one another */
     TP_MAX_CALLS = 16,          /* depth of functions that call functions */
     TP_MAX_STATEMENTS = 200000, /* of a body, after calls are written out */
     TP_MAX_SYNTAX_DEPTH = 200,  /* of one expression's text, in brackets and operators */

@@ -205,7 +205,9 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent, uin
     const tp_node *args[3];
     lower_bind_args(l, n, 0, PARAMS, 2, args);
     tp_subscript s = {TP_SUB_SLICE, index_value(l, args[0]), lower_static_int(l, args[1], "the size of a slice"), 1};
-    if (args[2])
+    if (n->of_pipeline)
+        s.block = lower_static_int(l, args[2], "the size of a block");
+    else if (args[2])
         s.stride = lower_literal_int(l, args[2], "the stride of a slice");
     if (s.stride < 1)
         lower_fail(l, args[2], NULL, "a stride is at least 1");

@@ -1,5 +1,6 @@
 /* Statements and scoping. */
 #include "spec/lower.h"
+#include "spec/pipeline.h"
 
 /* `own` (may be NULL) receives the locals that the block leaves behind. */
 static void lower_block(tp_lower *l, const tp_block *b, tp_region *into, tp_locals *own);
@@ -345,6 +346,20 @@ static void lower_with(tp_lower *l, const tp_syntax *s, const tp_place *b)
     lower_statement(l, TP_LEAVE)->scope = scope;
 }
 
+/* The loop of a pipeline. Its step is a function in Pallas: names that it assigns are its own. */
+static void lower_pipeline(tp_lower *l, const tp_syntax *s)
+{
+    tp_region *here = l->region;
+    for (uint32_t i = 0; i < l->locals.len; i++) {
+        const tp_node *again = tp_pipeline_assigns(s->pipeline, l->locals.at[i].name);
+        if (again)
+            lower_fail(l, again, "store it in scratch, or choose another name",
+                       "a step of a pipeline cannot assign `%.*s`, which is there before it", TP_FMT(again->text));
+    }
+    lower_block(l, &s->body, here, NULL);
+    l->region = here;
+}
+
 /* The object of a RETURN. */
 static tp_thing *returned_object(tp_lower *l, const tp_syntax *s)
 {
@@ -404,6 +419,7 @@ static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const t
         case TP_S_WHILE: lower_while(l, s); break;
         case TP_S_DEF: lower_def(l, s, &here); break;
         case TP_S_WITH: lower_with(l, s, &here); break;
+        case TP_S_PIPELINE: lower_pipeline(l, s); break;
         case TP_S_RETURN: lower_return(l, s); break;
         }
     }

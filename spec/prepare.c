@@ -143,6 +143,7 @@ static void check_block(reading *x, const tp_block *b)
         case TP_S_CONTINUE:
         case TP_S_RETURN:
         case TP_S_UNPACK:
+        case TP_S_PIPELINE:
         case TP_S_WITH:
             tp_raise(x->r->c, TP_RULE_SPEC_TYPE, tp_json_place(s->line), "use assignments, if, for and while",
                      "this is no statement of \"prepare\"");
@@ -424,6 +425,7 @@ static void run_block(running *x, const tp_block *b)
         case TP_S_DEF:
         case TP_S_RETURN:
         case TP_S_UNPACK:
+        case TP_S_PIPELINE:
         case TP_S_WITH: break;
         }
     }

@@ -182,6 +182,7 @@ void tp_print_node(tp_buf *b, const tp_node *n)
 void tp_print_stmt_head(tp_buf *b, const tp_syntax *s)
 {
     switch (s->kind) {
+    case TP_S_PIPELINE:
     case TP_S_EXPR:
         tp_buf_c(b, s->asserted ? "assert " : "");
         tp_print_node(b, s->asserted ? s->value->kids[0] : s->value);

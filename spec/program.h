@@ -128,6 +128,8 @@ typedef struct tp_subscript {
     tp_vid start; /* INT and SLICE: scalar integer */
     tp_expr size; /* extent of the access here */
     int64_t stride;
+    tp_expr block; /* SLICE of a pipeline: of this block the array ends within, and a copy goes on to the end of its
+                    * last tile; else no id */
 } tp_subscript;
 
 typedef struct tp_access {

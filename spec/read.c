@@ -11,12 +11,6 @@ tp_str tp_dtypes_text(const tp_kernel *k)
     return tp_buf_view(&b);
 }
 
-int64_t tp_size_least(const tp_size *s)
-{
-    int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
-    return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
-}
-
 static void check_version(tp_ctx *c, const tp_json *doc)
 {
     const tp_json *v = tp_member(c, doc, "tileproof", TP_J_INT, true);
@@ -323,6 +317,10 @@ static void load(void *arg)
     join_kernel_file(c, doc);
     split_program(c, doc, "kernel");
     split_program(c, doc, "reference");
+    const tp_json *pipelines = tp_json_get(doc, "pipelines");
+    for (uint32_t i = 0; pipelines && pipelines->type == TP_J_ARRAY && i < pipelines->u.items.n; i++)
+        if (pipelines->u.items.at[i]->type == TP_J_OBJECT)
+            split_program(c, pipelines->u.items.at[i], "kernel");
     const tp_json *prepare = tp_json_get(doc, "prepare");
     if (prepare && prepare->type == TP_J_OBJECT)
         split_program(c, prepare, "program");

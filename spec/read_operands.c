@@ -1,6 +1,6 @@
 /* "inputs", "outputs", "scratch": arrays with their BlockSpecs. */
 #define _GNU_SOURCE
-#include "spec/scope.h"
+#include "spec/pipeline.h"
 
 const char *tp_memory_name(tp_memory m)
 {
@@ -60,8 +60,13 @@ static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
 /* What every operand begins as. */
 static tp_operand new_operand(tp_role role, tp_str name, tp_loc loc)
 {
-    return (tp_operand){
-        .role = role, .name = name, .loc = loc, .dtype = TP_NO_DTYPE, .memory = TP_MEM_VMEM, .buffers = 2, .alias = -1};
+    return (tp_operand){.role = role,
+                        .name = name,
+                        .loc = loc,
+                        .dtype = TP_NO_DTYPE,
+                        .memory = TP_MEM_VMEM,
+                        .buffers = role == TP_SCRATCH ? 1 : 2,
+                        .alias = -1};
 }
 
 /* Room for a shape, which is written at `loc`. */
@@ -239,15 +244,23 @@ static void note_random(void *found, const char *kind, tp_str text)
         strcmp(kind, "name") == 0 && (tp_str_is(text, "prng_seed") || tp_str_is(text, "prng_random_bits"));
 }
 
-/* Does the body ask for random bits? */
-static bool is_random(tp_reader *r)
+static bool asks_for_bits(tp_reader *r, const tp_json *body)
 {
-    const tp_json *body = tp_json_get(r->k->doc, "kernel");
     bool found = false;
     for (uint32_t i = 0; body && body->type == TP_J_ARRAY && i < body->u.items.n && !found; i++)
         if (body->u.items.at[i]->type == TP_J_STRING &&
             memmem(body->u.items.at[i]->u.string.p, body->u.items.at[i]->u.string.n, "prng_", 5))
             tp_each_token(r->c, body->u.items.at[i], note_random, &found);
+    return found;
+}
+
+/* Does the body ask for random bits? What pipelines are was read before. */
+static bool is_random(tp_reader *r)
+{
+    const tp_json *pipelines = tp_json_get(r->k->doc, "pipelines");
+    bool found = asks_for_bits(r, tp_json_get(r->k->doc, "kernel"));
+    for (uint32_t i = 0; pipelines && i < pipelines->u.items.n && !found; i++)
+        found = asks_for_bits(r, tp_json_get(pipelines->u.items.at[i], "kernel"));
     return found;
 }
 
@@ -319,8 +332,14 @@ static scoped_list find_scoped(tp_reader *r, const tp_json *body)
         const tp_json *line = body->u.items.at[i];
         any = line->type == TP_J_STRING && begins_with(line->u.string);
     }
+    const tp_json *pipelines = tp_json_get(r->k->doc, "pipelines");
+    if (pipelines && !body)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, pipelines->key_loc, "write the body that runs them",
+                 "pipelines without \"kernel\"");
+    any |= pipelines != NULL;
     if (any) {
         r->body = tp_parse_program(r->c, body);
+        tp_write_pipelines(r, &r->body);
         collect_scoped(r->c, &r->body, &found);
     }
     return found;
@@ -344,12 +363,15 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
             o->dtype = TP_I32;
         }
     bool known = false;
-    for (size_t i = 0; i < 2 && call->nkids == 3; i++)
+    if (call->of_pipeline)
+        o->buffers = (int)call->kids[2]->integer;
+    bool spaced = call->nkids == 3 && !call->of_pipeline;
+    for (size_t i = 0; i < 2 && spaced; i++)
         if (call->kids[2]->kind == TP_N_NAME && tp_str_is(call->kids[2]->text, tp_memory_name(SPACES[i]))) {
             o->memory = SPACES[i];
             known = true;
         }
-    if (call->nkids == 3 && (!known || o->dtype != TP_NO_DTYPE))
+    if (spaced && (!known || o->dtype != TP_NO_DTYPE))
         tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, call->kids[2]), "vmem or smem; semaphores have none",
                  "this is no memory space of a buffer");
     if (o->dtype == TP_NO_DTYPE)

@@ -85,6 +85,8 @@ struct tp_node { /* 48 bytes: a long body has a million of them, and most of its
     bool computed : 1;     /* STRING: its text is made when it is looked at, or has escapes; COMPREHENSION: so is it;
                             * SEQUENCE: it is a list */
     bool prefixed : 1;     /* CALL, NAME: it stands behind the name of its module; COMPREHENSION: of joined lists */
+    bool of_pipeline : 1;  /* CALL: spec/pipeline.c made it. ds(start, size, block): what there is of a block;
+                              scratch(shape, dtype, n): a window of so many buffers */
     uint32_t nkids;        /* 0 for numbers */
     const tp_json *source; /* the JSON string it stands in */
     uint32_t from, to;     /* bytes of the decoded string */
@@ -109,7 +111,8 @@ typedef enum tp_stmt_kind {
     TP_S_PASS,
     TP_S_BREAK,
     TP_S_CONTINUE,
-    TP_S_WITH, /* target: a SEQUENCE of names; value: a SEQUENCE of calls scratch(shape, dtype), one for each */
+    TP_S_PIPELINE, /* value: the call; body: the loop that it stands for */
+    TP_S_WITH,     /* target: a SEQUENCE of names; value: a SEQUENCE of calls scratch(shape, dtype), one for each */
 } tp_stmt_kind;
 
 #define TP_ASSERTION "an assertion" /* the text of one that has none */
@@ -129,6 +132,7 @@ struct tp_syntax {
     tp_operator op; /* of `augmented` */
     tp_node *value; /* ASSIGN, STORE, EXPR, RETURN, UNPACK; IF, WHILE: condition; FOR: range(...) or a SEQUENCE */
     tp_block body, orelse;
+    const struct tp_pipeline *pipeline; /* PIPELINE: what it runs (spec/pipeline.h) */
 };
 
 /* One expression in a JSON string. Raises TP003. */

@@ -12,9 +12,11 @@ int tp_pipeline_buffers(const tp_kernel *k, const tp_operand *o)
 {
     bool one_step = true;
     int64_t steps;
+    if (o->role == TP_SCRATCH)
+        return o->buffers;
     for (uint32_t i = 0; i < k->naxes; i++)
         one_step &= tp_expr_is_const(k->exprs, k->axes[i].steps, &steps) && steps == 1;
-    if (o->role == TP_SCRATCH || o->constant_map || one_step)
+    if (o->constant_map || one_step)
         return 1;
     return o->buffers;
 }
@@ -120,8 +122,12 @@ static tp_expr most_alive_in(const lives *x, const tp_region *r)
         const tp_region *inner[] = {&s->test, &s->body, &s->orelse};
         for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
             const tp_operand *buffer = &x->a->k->operands[o];
-            if (buffer->memory == x->memory && tp_body_uses(x->a->k, o))
-                now = mk(x->a, s->kind == TP_ENTER ? TP_E_ADD : TP_E_SUB, now, x->bytes(x->a, buffer));
+            if (buffer->memory != x->memory || !tp_body_uses(x->a->k, o) || !buffer->buffers)
+                continue;
+            tp_expr bytes = x->bytes(x->a, buffer);
+            if (buffer->buffers > 1)
+                bytes = mk(x->a, TP_E_MUL, num(x->a, buffer->buffers), bytes);
+            now = mk(x->a, s->kind == TP_ENTER ? TP_E_ADD : TP_E_SUB, now, bytes);
         }
         if (s->kind == TP_ENTER)
             most = larger(x, most, now);
@@ -149,7 +155,7 @@ tp_vmem_sum tp_vmem_add_up(tp_analysis *a)
     for (uint32_t i = 0; i < tp_noperands(a->k); i++) {
         const tp_operand *o = &a->k->operands[i];
         /* the compiler drops scratch that the body never touches */
-        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && !tp_body_uses(a->k, i)))
+        if (o->memory != TP_MEM_VMEM || (o->role == TP_SCRATCH && (!tp_body_uses(a->k, i) || !o->buffers)))
             continue;
         tp_expr bytes = tp_padded_bytes(a, o);
         tp_push(a->arena, s.bytes, bytes);

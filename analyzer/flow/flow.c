@@ -204,8 +204,11 @@ static void note_moved(flow *f, const tp_access *side)
                                  .text = text_of(f, s->start, 4),
                                  .operand = side->operand,
                                  .dim = d,
-                                 .size = s->kind == TP_SUB_INT ? tp_const(f->a->p, 1) : s->size,
+                                 .size = s->kind == TP_SUB_INT ? tp_const(f->a->p, 1)
+                                         : s->block.id         ? s->block
+                                                               : s->size,
                                  .extent = o->ref_shape[d],
+                                 .cut = s->kind == TP_SUB_SLICE && s->block.id,
                                  .stride = s->kind == TP_SUB_INT ? 0 : s->stride});
     }
 }

@@ -71,6 +71,7 @@ typedef struct tp_use {
     tp_expr size, extent; /* TAKE: only the extent */
     tp_expr text;         /* SLICE, MOVED: how the start is computed, with a symbol for what depends on data */
     int64_t stride;       /* MOVED: 0: one index, without a dimension of its own */
+    bool cut;             /* MOVED: the array ends within this block of a pipeline, of `size` */
     bool guarded;         /* SLICE: lanes of the place count where `guard` holds, by what they are along it: */
     tp_expr guard, along; /* no id: the mask is not known; one element */
 } tp_use;

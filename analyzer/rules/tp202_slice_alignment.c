@@ -142,6 +142,24 @@ static tp_expr goal_of(const side *x, const tp_operand *o, uint32_t dim)
     return dim + 1 == o->ref_rank ? in_units(x, lanes, lanes) : rows_goal(x, o);
 }
 
+/* A pipeline copies of a block within which the array ends up to the end of the last tile; JAX asks then that blocks
+ * are whole tiles of what it takes for them (jax/_src/pallas/mosaic/tpu_info.py, infer_tiling). */
+static tp_expr is_whole_tiles(tp_analysis *a, const tp_operand *o, const tp_use *u)
+{
+    int64_t pack = (32 / tp_storage_bits(o->dtype)) * (a->k->target.generation < 4 ? 2 : 1);
+    if (u->dim + 1 == o->ref_rank)
+        return multiple(a, u->size, num(a, o->ref_rank == 1 ? pack * TP_LANES : TP_LANES));
+    tp_expr usual = multiple(a, u->size, num(a, pack > TP_SUBLANES ? pack : TP_SUBLANES)),
+            few = both(a, mk(a, TP_E_LE, u->extent, num(a, 4)), multiple(a, u->size, num(a, 4)));
+    return pack <= 4 ? either(a, usual, few) : usual;
+}
+
+static tp_expr whole_goal(const side *x, const tp_operand *o, const tp_use *u)
+{
+    tp_expr goal = goal_of(x, o, u->dim);
+    return u->cut ? both(x->a, goal, is_whole_tiles(x->a, o, u)) : goal;
+}
+
 static void check_side(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_operand *o = &a->k->operands[u->operand];
@@ -156,7 +174,7 @@ static void check_side(tp_analysis *a, const tp_flow *f, const tp_use *u)
     side x = {.a = a, .start = u->text, .size = u->size, .extent = u->extent, .strict = true};
     x.fixed = u->value.id && tp_is_static(a, u->value);
     tp_claim taken = c;
-    taken.goal = goal_of(&x, o, u->dim);
+    taken.goal = whole_goal(&x, o, u);
     tp_decision d = tp_claim_decide(a, &taken);
     if (d.verdict == TP_PROVEN) {
         tp_claim_record(a, &taken, d, NULL);
@@ -168,7 +186,7 @@ static void check_side(tp_analysis *a, const tp_flow *f, const tp_use *u)
     }
     x.start = u->value;
     x.strict = false;
-    c.goal = goal_of(&x, o, u->dim);
+    c.goal = whole_goal(&x, o, u);
     d = tp_claim_decide(a, &c);
     if (d.verdict == TP_PROVEN)
         tp_use_unknown(a, &c,

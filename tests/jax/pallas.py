@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src.pallas import primitives
+from jax._src.pallas.mosaic import tpu_info
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -232,8 +233,8 @@ def assigned(statements):
 class Body(ast.NodeTransformer):
     """Statements of the language as Python that JAX can trace."""
 
-    def __init__(self, refs):
-        self.refs, self.known, self.count = refs, [], 0
+    def __init__(self, refs, pipelines=()):
+        self.refs, self.known, self.count, self.pipelines, self.steps = refs, [], 0, {p["name"]: p for p in pipelines}, {}
 
     def block(self, statements):
         out = []
@@ -346,6 +347,29 @@ class Body(ast.NodeTransformer):
         self.known = known
         return node
 
+    def visit_Expr(self, node):
+        pipeline = self.pipelines.get(node.value.func.id) if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) else None
+        return self.pipeline(pipeline, node.value.args) if pipeline else self.generic_visit(node)
+
+    def pipeline(self, p, refs):
+        """The step, a function of its windows, and pltpu.emit_pipeline over it."""
+        axes, windows = [a["axis"] for a in p.get("grid", [])], p.get("inputs", []) + p.get("outputs", [])
+        self.count += 1
+        known, steps = list(self.known), self.steps
+        self.known += axes
+        self.steps = {**self.grid, **steps, **{a["axis"]: str(a["steps"]) for a in p.get("grid", [])}}  # pl.num_programs is that of the innermost
+        text = p["kernel"] if isinstance(p["kernel"], str) else "\n".join(p["kernel"])
+        start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
+        step = function(f"_step_{self.count}", [w["name"] for w in windows], start + self.block(ast.parse(textwrap.dedent(text)).body))
+        self.known, self.steps = known, steps
+        maps = ", ".join(f"(lambda {', '.join(axes)}: ({''.join(f'{i}, ' for i in w['index_map'])}))" if "index_map" in w else "None" for w in windows)
+        steps = ", ".join(str(a["steps"]) for a in p.get("grid", []))
+        given = [ast.Subscript(ast.Attribute(a.value, "at", ast.Load()), a.slice, ast.Load()) if isinstance(a, ast.Subscript) else a for a in refs]
+        call = ast.parse(f"run_pipeline({p['name']!r}, {step.name}, [{steps}], [{maps}], [])").body[0]
+        call.value = self.visit_Call(call.value)
+        call.value.args[-1].elts = given
+        return [step, call]
+
     def visit_Slice(self, node):
         self.generic_visit(node)
         if node.lower is None or node.upper is None or node.step is not None:
@@ -357,6 +381,8 @@ class Body(ast.NodeTransformer):
 
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "num_programs":
+            if node.args[0].id in self.steps:
+                return self.visit(ast.parse(self.steps[node.args[0].id], mode="eval").body)
             return ast.Call(ast.Name("num_programs", ast.Load()), [ast.Constant(node.args[0].id)], [])
         if isinstance(node.func, ast.Name) and node.func.id in ("load", "store"):  # x[...] is a place here, not a read
             place = node.args.pop(0)
@@ -368,6 +394,18 @@ class Body(ast.NodeTransformer):
         return node
 
 
+def run_pipeline(p, sizes, step, steps, maps, refs):
+    """The refs are those of its inputs, then those of its outputs."""
+    tpu_info.registry.setdefault("cpu", lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_V5E, 1))
+    blocks = []
+    for w, index_map, ref in zip(p.get("inputs", []) + p.get("outputs", []), maps, refs, strict=True):
+        block = tuple(dimension(b, sizes) for b in w["block_shape"]) if "block_shape" in w else tuple(ref.shape)
+        mode = {"pipeline_mode": pl.Buffered(w["buffers"])} if "buffers" in w else {}
+        blocks.append(pl.BlockSpec(block, index_map or (lambda *_, rank=len(block): (0,) * rank), **mode))
+    n = len(p.get("inputs", []))
+    pltpu.emit_pipeline(step, grid=tuple(steps), in_specs=blocks[:n], out_specs=blocks[n:])(*refs)
+
+
 def body_function(spec, sizes, dtypes):
     refs = [o["name"] for k in ("inputs", "outputs", "scratch") for o in spec.get(k, [])]
     axes = [a["axis"] for a in spec.get("grid", [])]
@@ -377,7 +415,8 @@ def body_function(spec, sizes, dtypes):
     constants = {}
     for name, value in spec.get("constants", {}).items():
         constants[name] = eval(value, {}, {**sizes, **constants}) if isinstance(value, str) else value
-    rewriter = Body(refs)
+    rewriter = Body(refs, spec.get("pipelines", []))
+    rewriter.grid = {a["axis"]: str(a["steps"]) for a in spec.get("grid", [])}
     statements = rewriter.block(tree.body)
     start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
     start += [ast.parse(f"{t['name']} = entries({t['name']!r}, _{t['name']})").body[0] for t in tables]
@@ -385,6 +424,7 @@ def body_function(spec, sizes, dtypes):
     module = ast.fix_missing_locations(ast.Module([function("kernel", parameters, start + statements)], []))
     names = {**FUNCTIONS, "prng_seed": pltpu.prng_seed, "prng_random_bits": pltpu.prng_random_bits, **DTYPES, **dtypes, **sizes, **constants, "jnp": jnp, "store": store, "masked_load": masked_load, "masked_store": masked_store, "branch": branch, "entries": lambda name, ref: entries(next(t for t in tables if t["name"] == name), ref), "while_loop": lax.while_loop, "loop": loop, "choose": choose, "part": part, "scratch": scratch, "run_scoped": run_scoped, "smem": pltpu.SMEM, "vmem": pltpu.VMEM,
              "dma_semaphore": pltpu.SemaphoreType.DMA, "semaphore": pltpu.SemaphoreType.REGULAR, "inf": jnp.inf, "nan": jnp.nan,
+             "run_pipeline": lambda name, *how: run_pipeline(next(p for p in spec["pipelines"] if p["name"] == name), sizes, *how),
              "program_id": pl.program_id, "num_programs": lambda axis: pl.num_programs(axes.index(axis))}
     exec(compile(module, spec["name"], "exec"), names)
     return names["kernel"]
