@@ -25,7 +25,8 @@ typedef struct mapping {
 
 typedef struct catcher {
     struct catcher *outer;
-    tp_arena *before; /* whose tp_try() was the innermost of the thread */
+    tp_arena *before;   /* whose tp_try() was the innermost of the thread, */
+    const void *thread; /* ... of this one */
     jmp_buf env;
     tp_status status;
 } catcher;
@@ -235,19 +236,25 @@ _Noreturn void tp_leave_innermost(tp_status st)
     longjmp(innermost->top->env, 1);
 }
 
+/* Does a tp_try() of this thread catch what leaves the arena? */
+static bool catches(const tp_arena *a)
+{
+    return a->top && a->top->thread == &innermost;
+}
+
 _Noreturn void tp_leave(tp_arena *a, tp_status st)
 {
-    while (!a->top && a->parent)
+    while (!catches(a) && a->parent)
         a = a->parent;
-    if (!a->top)
-        tp_leave_innermost(st); /* an arena of its own */
+    if (!catches(a))
+        tp_leave_innermost(st); /* an arena of its own, or another thread's */
     a->top->status = st;
     longjmp(a->top->env, 1);
 }
 
 tp_status tp_try(tp_arena *a, void (*fn)(void *ctx), void *ctx)
 {
-    catcher here = {.outer = a->top, .before = innermost, .status = TP_OK};
+    catcher here = {.outer = a->top, .before = innermost, .thread = &innermost, .status = TP_OK};
     a->top = &here;
     innermost = a;
     if (setjmp(here.env) == 0)
@@ -270,7 +277,7 @@ static _Noreturn void refuse(tp_arena *a)
     if (a->of_budget && a->budget)
         a->budget->refused = true;
     tp_arena *x = a;
-    for (x->refusal = by; !x->top && x->parent; x->refusal = by)
+    for (x->refusal = by; !catches(x) && x->parent; x->refusal = by)
         x = x->parent;
     tp_leave(a, TP_E_MEMORY);
 }
