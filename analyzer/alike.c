@@ -270,6 +270,11 @@ static bool pair_loops(pairing *p, const tp_statement *x, const tp_statement *y)
            pair_variables(p, x->var, y->var) && pair_regions(p, &x->body, &y->body);
 }
 
+static bool same_device(pairing *p, tp_vid x, tp_vid y)
+{
+    return x < 0 || y < 0 ? x == y : is_alike(p, x, y);
+}
+
 static bool pair_statements(pairing *p, const tp_statement *x, const tp_statement *y)
 {
     p->now++;
@@ -281,10 +286,13 @@ static bool pair_statements(pairing *p, const tp_statement *x, const tp_statemen
     case TP_PUT:
     case TP_COPY_START:
         return is_alike(p, x->value, y->value) && same_access(p, x->access, y->access, is_alike) &&
-               same_access(p, x->from, y->from, is_alike) && same_access(p, x->semaphore, y->semaphore, is_alike);
+               same_access(p, x->from, y->from, is_alike) && same_access(p, x->semaphore, y->semaphore, is_alike) &&
+               same_access(p, x->arrival, y->arrival, is_alike) && same_device(p, x->device, y->device);
     case TP_COPY_WAIT: return pair_waits(p, x, y);
     case TP_SIGNAL:
-    case TP_AWAIT: return is_alike(p, x->value, y->value) && same_access(p, x->semaphore, y->semaphore, is_alike);
+    case TP_AWAIT:
+        return is_alike(p, x->value, y->value) && same_device(p, x->device, y->device) &&
+               same_access(p, x->semaphore, y->semaphore, is_alike);
     case TP_ENTER:
     case TP_LEAVE: return x->scope.first == y->scope.first && x->scope.n == y->scope.n;
     case TP_ASSERT: return is_alike(p, x->value, y->value);

@@ -90,6 +90,10 @@ tp_cost_model tp_cost_on(const tp_cost *c, const tp_cost_numbers *n, const tp_ta
     const tp_cost_count *vmem = &n->vmem_of[tp_early_generation(t)];
     m.fits = vmem->known && vmem->n <= (c->k->vmem_limit ? c->k->vmem_limit : tp_target_vmem(t));
     m.intensity = bytes > 0 ? (double)n->flops.n / bytes : 0;
+    if (tp_is_connected(c->k)) {
+        m.why = TP_S("what links between devices take is not modelled");
+        return m;
+    }
     if (!t->checked || t->hbm_bandwidth <= 0) {
         m.why = TP_S("the target has no rates");
         return m;

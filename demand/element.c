@@ -487,6 +487,9 @@ static void find_element(void *arg)
     tp_demand *d = r->d;
     const tp_kernel *k = d->k;
     uint32_t o = k->ninputs + r->output;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs && !d->o.reference; i++)
+        if (tp_is_connected(k) || tp_is_shard(&k->operands[i]))
+            demand_give_up(d, TP_DEMAND_OPEN, "devices that write to each other's memory are not modelled");
     if (!d->begun)
         begin(d);
     if (d->o.reference) {

@@ -101,7 +101,8 @@ bool tp_kernel_holds(const tp_kernel *k)
         if (!size_holds(&k->sizes[i]))
             return false;
     for (uint32_t i = 0; i < k->naxes; i++)
-        if (!is_fixed(k, k->axes[i].steps) || (k->axes[i].per_core && !k->axes[i].parallel))
+        if (!is_fixed(k, k->axes[i].steps) || ((k->axes[i].per_core || k->axes[i].device) && !k->axes[i].parallel) ||
+            (k->axes[i].device && i))
             return false;
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         tp_role role = i < k->ninputs ? TP_INPUT : i < k->ninputs + k->noutputs ? TP_OUTPUT : TP_SCRATCH;

@@ -44,6 +44,7 @@ typedef struct tp_axis {
     uint32_t sym;
     bool parallel;
     bool per_core; /* parallel, one index for each core: semantics core_parallel */
+    bool device;   /* parallel, one index for each device, which are connected in a ring: semantics device */
 } tp_axis;
 
 typedef enum tp_role { TP_INPUT, TP_OUTPUT, TP_SCRATCH } tp_role;
@@ -53,7 +54,8 @@ typedef enum tp_memory {
     TP_MEM_ANY,
     TP_MEM_HBM,
     TP_MEM_SEMAPHORE,
-    TP_MEM_DMA_SEMAPHORE
+    TP_MEM_DMA_SEMAPHORE,
+    TP_MEM_BARRIER /* a semaphore that is there before a device enters the kernel */
 } tp_memory;
 const char *tp_memory_name(tp_memory m);
 typedef enum tp_dim_kind { TP_DIM_BLOCKED, TP_DIM_SQUEEZED, TP_DIM_ELEMENT } tp_dim_kind;
@@ -196,6 +198,21 @@ static inline bool tp_is_far(const tp_operand *o)
 {
     return o->memory == TP_MEM_ANY || o->memory == TP_MEM_HBM;
 }
+/* Is its ref the part of such an array that belongs to one device? */
+static inline bool tp_is_shard(const tp_operand *o)
+{
+    return tp_is_far(o) && !o->whole;
+}
+/* The axis of devices is the first one, if any is. */
+static inline bool tp_has_devices(const tp_kernel *k)
+{
+    return k->naxes && k->axes[0].device;
+}
+/* Does a device write to the memory of another one, or count on its semaphores? */
+static inline bool tp_is_connected(const tp_kernel *k)
+{
+    return k->body && k->body->connected;
+}
 /* An output that stays where it is and begins with what its input holds. */
 static inline bool tp_begins_as_input(const tp_operand *o)
 {
@@ -218,7 +235,7 @@ static inline bool tp_copies_within(const tp_statement *s)
 /* Scratch that counts: what its cells hold is nobody's business. */
 static inline bool tp_is_semaphore(const tp_operand *o)
 {
-    return o->memory == TP_MEM_SEMAPHORE || o->memory == TP_MEM_DMA_SEMAPHORE;
+    return o->memory == TP_MEM_SEMAPHORE || o->memory == TP_MEM_DMA_SEMAPHORE || o->memory == TP_MEM_BARRIER;
 }
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);

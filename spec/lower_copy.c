@@ -29,7 +29,7 @@ static tp_access *counter(tp_lower *l, const tp_node *n, tp_memory kind)
     const tp_node *name = n->kind == TP_N_INDEX ? n->kids[0] : n;
     int at = name->kind == TP_N_NAME && !lower_find_local(l, name->text) ? tp_operand_find(l->k, name->text) : -1;
     const tp_operand *o = at < 0 ? NULL : &l->k->operands[at];
-    if (!o || o->memory != kind)
+    if (!o || (o->memory != kind && !(kind == TP_MEM_SEMAPHORE && o->memory == TP_MEM_BARRIER)))
         lower_fail(l, n,
                    kind == TP_MEM_DMA_SEMAPHORE ? "declare it in \"scratch\" with \"memory_space\": \"dma_semaphore\""
                                                 : "declare it in \"scratch\" with \"memory_space\": \"semaphore\"",
@@ -48,6 +48,41 @@ static tp_access *counter(tp_lower *l, const tp_node *n, tp_memory kind)
     if (rank)
         lower_fail(l, n, "write the index of one: sem[i]", "one semaphore is expected, not several");
     return a;
+}
+
+/* Another device, as a copy or a signal names it. */
+static tp_vid device(tp_lower *l, const tp_node *n)
+{
+    if (!tp_has_devices(l->k))
+        lower_fail(l, n, "begin the grid with {\"axis\": \"d\", \"steps\": \"D\", \"semantics\": \"device\"}",
+                   "this kernel runs on one device");
+    for (uint32_t a = 1; a < l->k->naxes; a++)
+        if (l->k->axes[a].parallel)
+            lower_fail(l, n, "make it arbitrary",
+                       "the axis `%.*s` is parallel: its steps have no order in which devices "
+                       "could wait for each other",
+                       TP_FMT(l->k->axes[a].name));
+    for (uint32_t i = l->k->ninputs; i < l->k->ninputs + l->k->noutputs; i++)
+        if (tp_is_far(&l->k->operands[i]) && !tp_is_shard(&l->k->operands[i]))
+            lower_fail(l, n, "give it a dimension of devices: \"block_shape\": [null, …], \"index_map\": [\"d\", 0, …]",
+                       "all devices write the same array `%.*s`", TP_FMT(l->k->operands[i].name));
+    tp_vid v = lower_coerce(l, lower_expr(l, n), TP_I32, n);
+    if (lower_value(l, v)->rank)
+        lower_fail(l, n, NULL, "a device is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+    l->p->connected = true;
+    return v;
+}
+
+/* Memory of another device has to be there when this one writes to it. */
+static void check_lasting(tp_lower *l, const tp_access *a, const tp_node *n)
+{
+    const tp_operand *o = &l->k->operands[a->operand];
+    if (o->scoped)
+        lower_fail(l, n, "declare it in \"scratch\"", "`%.*s` of another device is there only within its `with`",
+                   TP_FMT(o->name));
+    if (o->role != TP_SCRATCH && !tp_is_far(o))
+        lower_fail(l, n, "copy to scratch, or to an output in any or hbm",
+                   "`%.*s` is a window, which moves with the steps of the other device", TP_FMT(o->name));
 }
 
 static tp_expr elements(tp_lower *l, const side *s)
@@ -94,16 +129,28 @@ static void lower_copy(tp_lower *l, const tp_node *n)
 
 static void lower_start(tp_lower *l, const tp_node *n)
 {
-    static const char *const PARAMS[] = {"src", "dst", "sem", NULL};
-    const tp_node *args[3];
+    static const char *const PARAMS[] = {"src", "dst", "sem", "recv_sem", "device", NULL};
+    const tp_node *args[5];
     lower_bind_args(l, n, 0, PARAMS, 3, args);
     side from = side_of(l, args[0]), to = side_of(l, args[1]);
-    tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE);
+    tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE), *arrival = NULL;
+    tp_vid other = -1;
+    if (!args[3] != !args[4])
+        lower_fail(l, n, "copy_start(src, dst, send_sem, recv_sem, device=e)",
+                   "a copy to another device has a semaphore there, recv_sem, and the device");
+    if (args[3]) {
+        arrival = counter(l, args[3], TP_MEM_DMA_SEMAPHORE);
+        check_lasting(l, to.access, args[1]);
+        check_lasting(l, arrival, args[3]);
+        other = device(l, args[4]);
+    }
     lower_store_to(l, to.access, to.rank, to.dims, copy_source(l, &from, &to, n), args[1], args[1]);
     tp_statement *s = &l->region->at[l->region->len - 1];
     s->kind = TP_COPY_START;
     s->from = from.access;
     s->semaphore = semaphore;
+    s->arrival = arrival;
+    s->device = other;
 }
 
 /* Neither side is looked at: what counts are the bytes of the destination. Who follows values for all sizes takes the
@@ -132,17 +179,23 @@ static void lower_wait(tp_lower *l, const tp_node *n)
 
 static void lower_count(tp_lower *l, const tp_node *n, tp_statement_kind kind)
 {
-    static const char *const PARAMS[] = {"sem", "n", NULL};
-    const tp_node *args[2];
-    lower_bind_args(l, n, 0, PARAMS, 1, args);
+    static const char *const SIGNAL[] = {"sem", "n", "device", NULL}, *const WAIT[] = {"sem", "n", NULL};
+    const tp_node *args[3] = {NULL};
+    lower_bind_args(l, n, 0, kind == TP_SIGNAL ? SIGNAL : WAIT, 1, args);
     tp_access *semaphore = counter(l, args[0], TP_MEM_SEMAPHORE);
     tp_vid v = args[1] ? lower_expr(l, args[1]) : lower_weak_int(l, tp_const(l->k->exprs, 1));
     v = lower_coerce(l, v, TP_I32, args[1] ? args[1] : n);
     if (lower_value(l, v)->rank)
         lower_fail(l, args[1], NULL, "a count is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+    tp_vid other = -1;
+    if (args[2]) {
+        check_lasting(l, semaphore, args[0]);
+        other = device(l, args[2]);
+    }
     tp_statement *s = lower_statement(l, kind);
     s->value = v;
     s->semaphore = semaphore;
+    s->device = other;
 }
 
 bool lower_movement(tp_lower *l, const tp_node *n)

@@ -99,8 +99,15 @@ static bool lower_counting(tp_lower *l, const tp_syntax *s)
     lower_drop_locals(l, mark);
     l->region = outer;
     l->syntax = s;
-    *lower_statement(l, TP_LOOP) = (tp_statement){
-        .kind = TP_LOOP, .syntax = s, .var = turn.value, .lo = lo, .hi = hi, .by = 1, .value = -1, .body = body};
+    *lower_statement(l, TP_LOOP) = (tp_statement){.kind = TP_LOOP,
+                                                  .syntax = s,
+                                                  .var = turn.value,
+                                                  .lo = lo,
+                                                  .hi = hi,
+                                                  .by = 1,
+                                                  .device = -1,
+                                                  .value = -1,
+                                                  .body = body};
     lower_assign_slot(l, slot, lower_binary(l, TP_P_MAXIMUM, lo, hi, s->value));
     return true;
 }

@@ -186,6 +186,8 @@ struct tp_statement {
     tp_vid value, var, lo, hi;
     int64_t by;
     tp_access *access, *from, *semaphore;
+    tp_vid device; /* COPY_START, SIGNAL: an int32, whose `access` and `arrival` or `semaphore` it is; -1: its own */
+    tp_access *arrival; /* COPY_START to a device: its semaphore, on which bytes count that are there */
     tp_region body, orelse, test;
     tp_str text;
     tp_scope scope; /* ENTER, LEAVE */
@@ -207,6 +209,7 @@ typedef struct tp_program {
     tp_vid *operand_value;
     tp_vid *table_value; /* references: of tables */
     uint32_t nstatements;
+    bool connected;               /* bodies: some statement names a device */
     TP_VEC(tp_named_value) names; /* of locals, in the order of the text; a name may have several */
 } tp_program;
 

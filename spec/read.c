@@ -84,10 +84,15 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
     axis->steps_loc = steps->loc;
     axis->steps = tp_read_int_expr(r, steps, TP_NAME_SIZE | TP_NAME_TABLE, "\"steps\"");
     axis->per_core = semantics && tp_str_is(semantics->u.string, "core_parallel");
-    axis->parallel = axis->per_core || (semantics && tp_str_is(semantics->u.string, "parallel"));
+    axis->device = semantics && tp_str_is(semantics->u.string, "device");
+    axis->parallel = axis->per_core || axis->device || (semantics && tp_str_is(semantics->u.string, "parallel"));
     if (semantics && !axis->parallel && !tp_str_is(semantics->u.string, "arbitrary"))
-        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, semantics->loc, "\"arbitrary\", \"parallel\" or \"core_parallel\"",
-                 "unknown semantics \"%.*s\"", TP_FMT(semantics->u.string));
+        tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, semantics->loc,
+                 "\"arbitrary\", \"parallel\", \"core_parallel\" or \"device\"", "unknown semantics \"%.*s\"",
+                 TP_FMT(semantics->u.string));
+    if (axis->device && i)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, semantics->loc, "make it the first axis, or fold a mesh into one",
+                 "one axis is that of the devices, and the first one");
     tp_sym_new(r->k->exprs, axis->name);
     axis->sym = tp_sym_count(r->k->exprs) - 1;
     tp_scope_add(r->c, &r->names, axis->name, TP_NAME_AXIS, i, name->loc);

@@ -4,7 +4,8 @@
 
 const char *tp_memory_name(tp_memory m)
 {
-    static const char *const NAMES[] = {"vmem", "smem", "any", "hbm", "semaphore", "dma_semaphore"};
+    static const char *const NAMES[] = {
+        "vmem", "smem", "any", "hbm", "semaphore", "dma_semaphore", "barrier_semaphore"};
     return NAMES[m];
 }
 
@@ -43,17 +44,18 @@ tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v)
 static tp_memory read_memory(tp_reader *r, const tp_json *o, bool scratch)
 {
     static const tp_memory WINDOWS[] = {TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_ANY, TP_MEM_HBM},
-                           BUFFERS[] = {TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE};
+                           BUFFERS[] = {TP_MEM_VMEM, TP_MEM_SMEM, TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE,
+                                        TP_MEM_BARRIER};
     const tp_json *v = tp_member(r->c, o, "memory_space", TP_J_STRING, false);
     if (!v)
         return TP_MEM_VMEM;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (scratch ? 5 : 4); i++) {
         tp_memory m = (scratch ? BUFFERS : WINDOWS)[i];
         if (tp_str_is(v->u.string, tp_memory_name(m)))
             return m;
     }
     tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc,
-             scratch ? "vmem, smem, dma_semaphore or semaphore" : "vmem, smem, any or hbm",
+             scratch ? "vmem, smem, dma_semaphore, semaphore or barrier_semaphore" : "vmem, smem, any or hbm",
              "unknown memory space \"%.*s\"", TP_FMT(v->u.string));
 }
 
@@ -186,12 +188,39 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
     o->revisit_any = true;
 }
 
+/* Is it the part of the array that belongs to this device: [null, …] at [d, 0, …]? */
+static bool is_of_device(tp_reader *r, const tp_operand *o)
+{
+    int64_t start = 0;
+    bool is = o->rank && o->dims[0].kind == TP_DIM_SQUEEZED &&
+              tp_same(tp_expr_normal(r->k->exprs, o->dims[0].index), tp_sym(r->k->exprs, r->k->axes[0].sym));
+    for (uint32_t d = 1; d < o->rank; d++)
+        is &= o->dims[d].kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, o->dims[d].index, &start) && !start &&
+              tp_same(tp_expr_normal(r->k->exprs, o->dims[d].block), tp_expr_normal(r->k->exprs, o->shape[d]));
+    return is;
+}
+
+static void check_devices(tp_reader *r, const tp_operand *o, const tp_json *v)
+{
+    if (o->memory == TP_MEM_BARRIER && (!tp_has_devices(r->k) || o->rank))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "shape [], and a first axis with \"semantics\": \"device\"",
+                 "a barrier semaphore is one counter of a kernel that runs on several devices");
+    if (tp_has_devices(r->k) && tp_is_shard(o) && !is_of_device(r, o))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "block_shape")->loc,
+                 tp_printf(r->c->arena,
+                           "block_shape [null, …] with all of the other dimensions, index_map [\"%.*s\", 0, …]",
+                           TP_FMT(r->k->axes[0].name))
+                     .p,
+                 "`%.*s` stays where it is: its block is the part of one device", TP_FMT(o->name));
+}
+
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
 {
     static const tp_object OBJECTS[] = {TP_OBJECT_INPUT, TP_OBJECT_OUTPUT, TP_OBJECT_SCRATCH};
     const tp_json *space = role == TP_SCRATCH && v->type == TP_J_OBJECT ? tp_json_get(v, "memory_space") : NULL;
     bool counts = space && space->type == TP_J_STRING &&
-                  (tp_str_is(space->u.string, "dma_semaphore") || tp_str_is(space->u.string, "semaphore"));
+                  (tp_str_is(space->u.string, "dma_semaphore") || tp_str_is(space->u.string, "semaphore") ||
+                   tp_str_is(space->u.string, "barrier_semaphore"));
     const tp_json *typed = counts ? tp_json_get(v, "dtype") : NULL;
     if (typed)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, typed->loc, "remove it", "a semaphore has no dtype; it counts");
@@ -215,6 +244,7 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
         read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false),
                    tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
     set_ref_shape(r, o);
+    check_devices(r, o, v);
     o->discard = discard && discard->u.boolean;
     if (valid)
         read_valid(r, o, valid);

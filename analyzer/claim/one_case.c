@@ -127,6 +127,9 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
         case TP_PUT:
             if (s->semaphore)
                 visit_access(t, k, s->semaphore);
+            if (s->arrival)
+                visit_access(t, k, s->arrival);
+            steer(t, s->kind == TP_COPY_START ? s->device : -1);
             visit_access(t, k, s->access);
             mark_ref(t, s->access->operand, t->values[s->value]);
             break;
@@ -134,6 +137,7 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
         case TP_AWAIT:
             visit_access(t, k, s->semaphore);
             steer(t, s->value);
+            steer(t, s->device);
             break;
         case TP_LOOP:
             steer(t, s->lo);

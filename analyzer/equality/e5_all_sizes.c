@@ -55,6 +55,12 @@ static void prove_all(void *arg)
     proving *w = arg;
     summary *s = w->s;
     const tp_kernel *k = s->k;
+    if (tp_is_connected(k))
+        summary_stop(s, TP_S("devices write to each other's memory"));
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        if (tp_is_shard(&k->operands[i]))
+            summary_stop(s, tp_printf(s->arena, "`%.*s` stays where it is, and each step sees a part of it",
+                                      TP_FMT(k->operands[i].name)));
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
         if (tp_begins_as_input(&k->operands[i]))
             summary_stop(s, tp_printf(s->arena, "copies change `%.*s` in place", TP_FMT(k->operands[i].name)));

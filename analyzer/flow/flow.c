@@ -710,6 +710,18 @@ static void walk_within_budget(flow *f)
         f->out->gave_up = why; /* nothing of the walk is used */
 }
 
+/* The walk follows one device, and arrays that all steps share; false with *why. */
+static bool stays_here(const tp_kernel *k, tp_str *why)
+{
+    if (tp_is_connected(k))
+        *why = TP_S("what devices write to each other is followed by execution alone");
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs && !why->n; i++)
+        if (tp_is_shard(&k->operands[i]))
+            *why =
+                TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
+    return !why->n;
+}
+
 /* One walk; `unroll`: with loops of few turns written out. Is it of use? */
 static bool walk_once(flow *f, tp_analysis *a, bool unroll)
 {
@@ -726,6 +738,10 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     for (uint32_t v = 0; v < n; v++)
         if (f->p->values.at[v].variable)
             tp_push(a->arena, f->variables, (tp_vid)v);
+    if (!stays_here(a->k, &f->out->gave_up)) {
+        a->rule = rule;
+        return false;
+    }
     walk_within_budget(f);
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f->out->gave_up = TP_S("the conditions in the body grow too large to follow");

@@ -74,6 +74,11 @@ static int run(tp_cli *c)
         tp_say(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit", TP_FMT(j.source.path));
         code = TP_EXIT_INPUT;
     }
+    if (code == TP_EXIT_OK && FORMS[form].needs_body && tp_has_devices(j.report.spec->kernels[0])) {
+        tp_say(stderr, "tileproof: %.*s: kernels on several devices are not emitted: call yours under shard_map",
+               TP_FMT(j.source.path));
+        code = TP_EXIT_INPUT;
+    }
     if (code == TP_EXIT_OK) {
         tp_buf b = {.arena = j.report.spec->kernels[0]->arena};
         emit_call call = {form, {&j, &b}};

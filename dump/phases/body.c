@@ -69,6 +69,18 @@ static void put_inst(const printer *x, const tp_inst *i)
         tp_buf_printf(x->b, "    -- %s", x->note(x->ctx, i));
 }
 
+static void put_device(const printer *x, const tp_statement *s)
+{
+    if (s->device < 0)
+        return;
+    tp_buf_c(x->b, " of device ");
+    put_value(x, s->device);
+    if (s->arrival) {
+        tp_buf_c(x->b, ", there on ");
+        put_access(x, s->arrival);
+    }
+}
+
 static void put_statement(const printer *x, const tp_statement *s, int depth)
 {
     tp_buf_printf(x->b, "%*s", 2 * depth, "");
@@ -91,6 +103,7 @@ static void put_statement(const printer *x, const tp_statement *s, int depth)
         put_access(x, s->access);
         tp_buf_c(x->b, " on ");
         put_access(x, s->semaphore);
+        put_device(x, s);
         break;
     case TP_SIGNAL:
     case TP_AWAIT:
@@ -98,6 +111,7 @@ static void put_statement(const printer *x, const tp_statement *s, int depth)
         put_access(x, s->semaphore);
         tp_buf_c(x->b, " by ");
         put_value(x, s->value);
+        put_device(x, s);
         break;
     case TP_ENTER:
     case TP_LEAVE:

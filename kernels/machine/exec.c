@@ -363,6 +363,19 @@ static void own_numbers(tp_cells *c)
     c->data = c->own;
 }
 
+/* What the ref means, and which elements of it are defined, once the value is there. */
+static void note_store(tp_machine *m, tp_ref *r, tp_slice *s, tp_cells *value)
+{
+    tp_cells *ref = &r->cells;
+    if (m->domain)
+        planes_of_store(m, s, ref, value);
+    if (s->whole && value->state == TP_CLEAN)
+        ref->state = TP_CLEAN;
+    bool noted = value->state == TP_CLEAN && tp_define_part(ref, &r->inside, s);
+    if (!noted && (ref->state != TP_CLEAN || value->state != TP_CLEAN))
+        tp_materialise(m, ref);
+}
+
 static void exec_store(tp_machine *m, const tp_statement *statement)
 {
     tp_ref *r = &m->refs[statement->access->operand];
@@ -396,13 +409,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
         tp_mark_stored(m, ref);
         return;
     }
-    if (m->domain)
-        planes_of_store(m, &s, ref, value);
-    if (s.whole && value->state == TP_CLEAN)
-        ref->state = TP_CLEAN;
-    bool noted = value->state == TP_CLEAN && tp_define_part(ref, &r->inside, &s);
-    if (!noted && (ref->state != TP_CLEAN || value->state != TP_CLEAN))
-        tp_materialise(m, ref);
+    note_store(m, r, &s, value);
     if (copy_later(m, statement, r, &s, value))
         return;
     move_store(m, &s, ref, value);
@@ -422,13 +429,43 @@ static size_t counter(tp_machine *m, const tp_access *a)
     return n;
 }
 
+/* The destination is memory of another device. */
+static void store_there(tp_machine *m, tp_machine *there, const tp_statement *statement, tp_slice *s)
+{
+    tp_ref *r = &there->refs[statement->access->operand];
+    tp_cells *value = &m->values[statement->value];
+    tp_spend(m->arena, 8 + (int64_t)(m->domain ? value->n / 8 : value->n / 32));
+    r->last_store = statement;
+    count_far(m, statement->access->operand, s, false);
+    tp_settle(m, statement->value);
+    own_numbers(value);
+    note_store(m, r, s, value);
+    move_store(m, s, &r->cells, value);
+    tp_note_defined(&r->cells);
+}
+
+static tp_machine *device_of(tp_machine *m, const tp_statement *s)
+{
+    return s->device < 0 ? m : tp_exchange_other(m, scalar_int(m, s->device, (tp_str){NULL, 0}, "a device"));
+}
+
 static void exec_start(tp_machine *m, const tp_statement *s)
 {
-    exec_store(m, s);
     tp_slice source, destination;
+    tp_machine *there = device_of(m, s);
+    if (there == m) {
+        exec_store(m, s);
+    } else {
+        resolve(m, s->access, &destination);
+        store_there(m, there, s, &destination);
+    }
     resolve(m, s->from, &source);
     resolve(m, s->access, &destination);
-    tp_flight_start(m, s, &source, &destination, counter(m, s->semaphore));
+    if (m->devices)
+        tp_exchange_start(m, there, s, &source, &destination, counter(m, s->semaphore),
+                          s->arrival ? counter(m, s->arrival) : 0);
+    else
+        tp_flight_start(m, s, &source, &destination, counter(m, s->semaphore));
 }
 
 /* Neither side is looked at: only extents count. */
@@ -444,13 +481,19 @@ static void exec_wait(tp_machine *m, const tp_statement *s)
         if (!tp_mul(elements, n, &elements))
             elements = INT64_MAX;
     }
-    tp_flight_wait(m, s, elements, counter(m, s->semaphore));
+    if (m->devices)
+        tp_exchange_wait(m, s, elements, counter(m, s->semaphore));
+    else
+        tp_flight_wait(m, s, elements, counter(m, s->semaphore));
 }
 
 static void exec_count(tp_machine *m, const tp_statement *s)
 {
     int64_t n = scalar_int(m, s->value, m->k->operands[s->semaphore->operand].name, "the count of a semaphore");
-    tp_flight_count(m, s, n, counter(m, s->semaphore));
+    if (m->devices)
+        tp_exchange_count(m, device_of(m, s), s, n, counter(m, s->semaphore));
+    else
+        tp_flight_count(m, s, n, counter(m, s->semaphore));
 }
 
 /* ---- statements ---- */
@@ -476,60 +519,6 @@ static void exec_data(tp_machine *m, const tp_inst *i)
     case TP_CLASS_SUGAR: break;
     }
     tp_exec_structural(m, i);
-}
-
-/* Elements read and computed; of a dot those that are multiplied. */
-static int64_t work_of(const tp_machine *m, const tp_inst *i)
-{
-    size_t n = m->values[i->out].n, contracted = 1;
-    for (uint32_t c = 0; c < i->ncontract && i->prim == TP_P_DOT; c++)
-        contracted *= (size_t)m->values[i->args[0]].dims[i->ints[2 * c]];
-    n *= contracted;
-    for (uint32_t a = 0; a < i->nargs; a++)
-        n += m->values[i->args[a]].n;
-    return (int64_t)n;
-}
-
-/* As tp_run_stats counts them. */
-static int64_t flops_of(const tp_machine *m, const tp_inst *i)
-{
-    const tp_cells *out = &m->values[i->out], *a = i->nargs ? &m->values[i->args[0]] : NULL;
-    if (i->prim == TP_P_DOT)
-        return 2 * (work_of(m, i) - (int64_t)a->n - (int64_t)m->values[i->args[1]].n);
-    if (!a || !tp_is_float(a->dtype))
-        return 0;
-    return (int64_t)(tp_prim_reduces(i->prim) ? a->n : tp_prim_is_elementwise(i->prim) ? out->n : 0);
-}
-
-/* FLOPs of a dot on whole tiles of a matrix unit of side x side: rows come in groups of sublanes. */
-static int64_t mxu_flops_of(const tp_machine *m, const tp_inst *i)
-{
-    const tp_cells *side[] = {&m->values[i->args[0]], &m->values[i->args[1]]};
-    int64_t mxu = m->k->target.mxu, batch = 1, k = 1, free[] = {1, 1};
-    for (uint32_t c = 0; c < i->ncontract + i->nbatch; c++)
-        *(c < i->ncontract ? &k : &batch) *= side[0]->dims[i->ints[2 * c]];
-    for (uint32_t s = 0; s < 2; s++)
-        for (uint32_t d = 0; d < side[s]->rank; d++) {
-            bool paired = false;
-            for (uint32_t c = 0; c < i->ncontract + i->nbatch; c++)
-                paired |= i->ints[2 * c + s] == d;
-            free[s] *= paired ? 1 : side[s]->dims[d];
-        }
-    if (!mxu)
-        return 0;
-    int64_t rows = (free[0] + TP_SUBLANES - 1) / TP_SUBLANES * TP_SUBLANES;
-    return 2 * batch * rows * ((k + mxu - 1) / mxu * mxu) * ((free[1] + mxu - 1) / mxu * mxu);
-}
-
-static void count_operation(tp_machine *m, const tp_inst *i)
-{
-    int64_t n = flops_of(m, i);
-    m->stats.flops += n;
-    if (i->prim == TP_P_DOT) {
-        m->stats.dot_flops += n;
-        m->stats.mxu_flops += mxu_flops_of(m, i);
-    }
-    m->stats.transcendental += tp_prim_transcendental(i->prim) ? (int64_t)m->values[i->out].n : 0;
 }
 
 /* Units: elements that are read and written, more of them under a domain. */
@@ -612,9 +601,9 @@ void tp_settle(tp_machine *m, tp_vid v)
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
     pay(m, i);
-    tp_exec_spend(m, work_of(m, i));
+    tp_exec_spend(m, tp_work_of(m, i));
     if (m->request->counts)
-        count_operation(m, i);
+        tp_count_operation(m, i);
     if (tp_is_fixed(m, i))
         return;
     if (m->values[i->out].waits)
@@ -658,6 +647,8 @@ static void exec_enter(tp_machine *m, const tp_statement *s)
     for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
         tp_spend(m->arena, 8);
         m->refs[o].nlate = 0;
+        if (m->devices)
+            tp_exchange_touch(m, o, NULL, true);
         tp_make_undefined(&m->refs[o].cells, tp_origin_new(TP_BORN_SCRATCH, o, 0, m->step));
     }
 }

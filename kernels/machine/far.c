@@ -9,12 +9,17 @@ void tp_far_prepare(tp_machine *m, tp_ref *r)
 {
     bool parallel = false;
     for (uint32_t a = 0; a < m->k->naxes; a++)
-        parallel |= m->k->axes[a].parallel;
+        parallel |= m->k->axes[a].parallel && !m->k->axes[a].device;
     if (!parallel || r->operand->role != TP_OUTPUT || !tp_is_far(r->operand))
         return;
     r->writer = TP_NEWN(m->arena, int64_t, r->cells.n);
     r->reader = TP_NEWN(m->arena, int64_t, r->cells.n);
-    for (size_t i = 0; i < r->cells.n; i++)
+    tp_far_begin(r);
+}
+
+void tp_far_begin(tp_ref *r)
+{
+    for (size_t i = 0; r->writer && i < r->cells.n; i++)
         r->writer[i] = r->reader[i] = NOBODY;
 }
 

@@ -23,7 +23,7 @@ void tp_flights_prepare(tp_machine *m)
 {
     uint32_t n = tp_noperands(m->k);
     for (uint32_t i = 0; i < n; i++) {
-        if (!tp_is_semaphore(&m->k->operands[i]))
+        if (!tp_is_semaphore(&m->k->operands[i]) || m->devices)
             continue;
         if (!m->flights) {
             m->flights = TP_NEW(m->arena, tp_flights);
@@ -61,7 +61,7 @@ static bool progressions_meet(int64_t a, int64_t na, int64_t sa, int64_t b, int6
     return false;
 }
 
-static bool slices_meet(const tp_slice *a, const tp_slice *b)
+bool tp_slices_meet(const tp_slice *a, const tp_slice *b)
 {
     for (uint32_t d = 0; d < a->rank; d++)
         if (!progressions_meet(a->start[d], a->size[d], a->stride[d], b->start[d], b->size[d], b->stride[d]))
@@ -84,8 +84,8 @@ static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes
     tp_exec_spend(m, m->flights->all.len);
     for (uint32_t i = 0; i < m->flights->all.len; i++) {
         const flight *f = &m->flights->all.at[i];
-        bool destination = f->to == operand && (!s || slices_meet(&f->destination, s)),
-             source = writes && f->from == operand && (!s || slices_meet(&f->source, s));
+        bool destination = f->to == operand && (!s || tp_slices_meet(&f->destination, s)),
+             source = writes && f->from == operand && (!s || tp_slices_meet(&f->source, s));
         if (destination || source)
             tp_trap_raise(m, TP_RULE_IN_FLIGHT, m->k->operands[operand].name,
                           "`%.*s` is %s while %.*s is in flight: it %s these elements",
@@ -96,12 +96,16 @@ static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes
 
 void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes)
 {
+    if (m->devices)
+        tp_exchange_touch(m, operand, s, writes);
     if (m->flights && m->flights->all.len)
         look(m, operand, s, writes, writes ? "written" : "read");
 }
 
 void tp_flight_window(tp_machine *m, uint32_t operand)
 {
+    if (m->devices)
+        tp_exchange_touch(m, operand, NULL, true);
     if (m->flights && m->flights->all.len)
         look(m, operand, NULL, true, "moved to another window");
 }
@@ -109,7 +113,7 @@ void tp_flight_window(tp_machine *m, uint32_t operand)
 void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination)
 {
     tp_str name = m->k->operands[s->access->operand].name;
-    if (slices_meet(source, destination))
+    if (tp_slices_meet(source, destination))
         tp_trap_raise(m, TP_RULE_IN_FLIGHT, name, "a copy within `%.*s` writes elements that it reads", TP_FMT(name));
 }
 
@@ -210,6 +214,8 @@ void tp_refuse_flights(tp_machine *m, const char *when)
 void tp_flight_leave(tp_machine *m, tp_scope scope)
 {
     static const char WHEN[] = "when its `with` ends";
+    if (m->devices)
+        tp_exchange_end_scope(m, scope, WHEN);
     for (uint32_t i = 0; m->flights && i < m->flights->all.len; i++) {
         const flight *f = &m->flights->all.at[i];
         if (tp_in_scope(scope, f->from) || tp_in_scope(scope, f->to) || tp_in_scope(scope, f->semaphore))

@@ -65,6 +65,7 @@ typedef enum tp_fixedness { TP_VARIES, TP_TO_BE_FIXED, TP_IS_FIXED } tp_fixednes
 
 typedef struct tp_alias tp_alias;
 typedef struct tp_crew tp_crew;
+typedef struct tp_devices tp_devices;
 typedef struct tp_chain tp_chain;
 typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
@@ -151,10 +152,11 @@ typedef struct tp_machine {
     size_t ahead_of;           /* ... elements of the longest of them */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
-    tp_flights *flights;    /* flight.c; NULL: no semaphores */
-    tp_crew *crew;          /* threads.c: machines that share the walk; NULL: this is the only one */
-    uint32_t worker;        /* ... and its number */
-    int64_t turns;          /* of loops in the body, all together */
+    tp_flights *flights; /* flight.c; NULL: no semaphores */
+    tp_crew *crew;       /* threads.c: machines that share the walk; NULL: this is the only one */
+    uint32_t worker;     /* ... and its number */
+    tp_devices *devices; /* devices.c: one of several that wait for each other, by the same number; NULL: it is not */
+    int64_t turns;       /* of loops in the body, all together */
     const tp_statement *at; /* statement being executed */
     tp_trap *trap;
     tp_run_stats stats;
@@ -164,7 +166,7 @@ typedef struct tp_machine {
 static inline bool tp_may_defer(const tp_machine *m)
 {
     const tp_observer *o = m->request->observer;
-    return !m->domain && !m->request->coverage && !(o && o->looks);
+    return !m->domain && !m->request->coverage && !(o && o->looks) && !m->devices;
 }
 
 /* Tell the observer, if there is one. */
@@ -204,6 +206,25 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats);
 /* The machine takes block b of the operand; false: another of the crew has it. */
 bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b);
 
+/* devices.c: a kernel whose devices write to each other's memory and count on each other's semaphores. */
+tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
+
+/* exchange.c: what such a device does. Before the first statement, and after the last one. */
+void tp_exchange_enter(tp_machine *m);
+void tp_exchange_leave(tp_machine *m);
+/* The `with` of these operands ends. */
+void tp_exchange_end_scope(tp_machine *m, tp_scope scope, const char *when);
+/* The machine of that device; TP102 where there is none. */
+tp_machine *tp_exchange_other(tp_machine *m, int64_t device);
+/* A part (NULL: all) of an operand is read or written here. */
+void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
+/* The statements, as flight.c has them; `there` is the device to which a copy or signal goes, m or another one, and
+ * `arrival` the element of its semaphore. */
+void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, const tp_slice *source,
+                       const tp_slice *destination, size_t counter, size_t arrival);
+void tp_exchange_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter);
+void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, int64_t n, size_t counter);
+
 /* exec.c */
 void tp_exec_region(tp_machine *m, const tp_region *r);
 /* Compute what waits. */
@@ -211,6 +232,12 @@ void tp_settle(tp_machine *m, tp_vid v);
 /* Which argument is the result, lane for lane: of a cast to its own dtype, or by masks that are all true or all false;
  * -1: none, as far as is known. */
 int tp_same_as_argument(const tp_machine *m, const tp_inst *i);
+
+/* counting.c */
+/* Elements read and computed; of a dot those that are multiplied. */
+int64_t tp_work_of(const tp_machine *m, const tp_inst *i);
+/* As tp_run_stats counts it. */
+void tp_count_operation(tp_machine *m, const tp_inst *i);
 
 /* fuse.c: nothing with a domain, or where coverage is counted */
 enum { TP_MOST_WAITING = 128 }; /* for one value: each may be a call within a call */
@@ -293,6 +320,8 @@ void tp_each_comparison(tp_arena *a, const tp_kernel *k, tp_found_comparison fou
 
 /* far.c: once the cells of r are there; before the slice is read or written */
 void tp_far_prepare(tp_machine *m, tp_ref *r);
+/* It is another part of its array from now on. */
+void tp_far_begin(tp_ref *r);
 void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *mask, bool writes);
 
 /* flight.c: copies that were started, and semaphores. Nothing without "semaphore" scratch. A part (NULL: all) of an
@@ -300,6 +329,8 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *m
 void tp_flights_prepare(tp_machine *m);
 void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
 void tp_flight_window(tp_machine *m, uint32_t operand);
+/* Is some element of a ref in both? */
+bool tp_slices_meet(const tp_slice *a, const tp_slice *b);
 /* A copy within one buffer: its sides lie apart. */
 void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination);
 /* The statements: a copy of `source` to `destination`; a wait for that many elements; a count of n. `counter` is the

@@ -420,6 +420,7 @@ static void begin_run(tp_machine *m, uint32_t index)
     tp_ref *r = &m->refs[index];
     r->resident = true;
     r->returned = false;
+    tp_far_begin(r);
     if (r->owner)
         claim_elements(m, r, tp_parallel_number(m));
     else if (r->visited)
@@ -563,7 +564,7 @@ static void lay_out(tp_machine *m)
     }
     tp_rng rng = tp_rng_new(m->request->seed, 0x67726964);
     for (uint32_t a = 0; a < m->k->naxes; a++) {
-        if (!m->k->axes[a].parallel || m->request->in_order)
+        if (!m->k->axes[a].parallel || m->k->axes[a].device || m->request->in_order)
             continue;
         g->order[a] = TP_NEWN(m->arena, int64_t, g->steps[a]);
         for (int64_t i = 0; i < g->steps[a]; i++) { /* inside-out shuffle */
@@ -681,6 +682,8 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP});
         move_windows(m, parallel_changed);
         tp_look_ahead(m);
+        if (m->devices && m->step == from)
+            tp_exchange_enter(m);
         tp_exec_region(m, m->body);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
@@ -688,6 +691,8 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         advance(m);
     }
     m->step--;
+    if (m->devices)
+        tp_exchange_leave(m);
     tp_refuse_flights(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
@@ -748,6 +753,8 @@ tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
 {
     tp_run_stats unseen;
     tp_assert(tp_request_holds(r));
+    if (tp_is_connected(r->kernel))
+        return tp_devices_run(a, r, trap, stats ? stats : &unseen);
     if (r->threads > 1 && tp_crew_run(a, r, stats ? stats : &unseen)) {
         *trap = (tp_trap){.step = -1};
         return TP_OK;

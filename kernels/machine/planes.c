@@ -211,7 +211,7 @@ void tp_planes_prepare(tp_machine *m, uint32_t operand)
     if (!m->domain || !r->array)
         return;
     r->array_meaning = &m->request->meanings[operand];
-    if (r->operand->role == TP_OUTPUT)
+    if (r->operand->role == TP_OUTPUT && !m->worker) /* the others write there, too */
         array_room(m, r);
 }
 

@@ -107,6 +107,8 @@ static void rename_statement(renaming *r, tp_statement *s)
     s->access = rename_access(r, s->access);
     s->from = rename_access(r, s->from);
     s->semaphore = rename_access(r, s->semaphore);
+    rename_value(r, &s->device);
+    s->arrival = rename_access(r, s->arrival);
     if (s->kind == TP_IF)
         rename_branches(r, s);
     if (s->kind == TP_LOOP || s->kind == TP_WHILE)

@@ -59,6 +59,9 @@ static void looks_after(const tp_kernel *k, const tp_statement *s, looker look, 
 {
     look_through(k, s->from, look, ctx);
     look_through(k, s->semaphore, look, ctx);
+    look_through(k, s->arrival, look, ctx);
+    if (s->device >= 0)
+        look(ctx, s->device);
 }
 
 /* ---- the trail of a load ---- */

@@ -2,39 +2,15 @@
  * scratch and windows begin anew there. So each thread has a machine of its own for some of those steps,
  * and computes what one machine would have; only the claims of output blocks are shared, and come before any write.
  * Whatever ends otherwise than well is run again by one machine, so that what is reported does not depend on chance. */
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/assert.h"
-#include "base/budget.h"
 #include "base/pool.h"
-#include "kernels/machine/internal.h"
+#include "kernels/machine/crew.h"
 
 enum {
     MOST_THREADS = 256,
     PIECES_EACH = 4,         /* so that one slow piece does not hold up all */
     WORTH_A_THREAD = 1 << 18 /* elements of windows: some 50 us */
 };
-
-struct tp_crew {
-    const tp_run_request *request;
-    uint32_t n;
-    int64_t outer, inner; /* steps of the leading parallel axes; of the others, for each of those */
-    int64_t pieces;
-    atomic_bool failed;
-    _Atomic uint8_t **claims; /* per operand, per block: 1 + the worker that has it; NULL: not an output */
-};
-
-typedef struct worker {
-    tp_crew *crew;
-    uint32_t number;
-    tp_arena *arena;
-    tp_budget budget;
-    tp_machine machine;
-    tp_trap trap;
-    pthread_t thread;
-    bool started;
-} worker;
 
 bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b)
 {
@@ -48,7 +24,7 @@ bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b)
 
 static void work(void *arg)
 {
-    worker *w = arg;
+    tp_worker *w = arg;
     tp_crew *c = w->crew;
     if (w->number) {
         w->machine = tp_machine_new(w->arena, c->request, &w->trap);
@@ -62,7 +38,7 @@ static void work(void *arg)
 
 static void *start(void *arg)
 {
-    worker *w = arg;
+    tp_worker *w = arg;
     if (tp_try(w->arena, work, w) != TP_OK)
         atomic_store(&w->crew->failed, true);
     return NULL;
@@ -103,11 +79,11 @@ static bool cut(tp_crew *c, const tp_machine *m)
 
 static void prepare(void *arg)
 {
-    worker *w = arg;
+    tp_worker *w = arg;
     tp_walk_prepare(&w->machine);
 }
 
-static void make_claims(tp_crew *c, tp_arena *a, const tp_machine *m)
+void tp_crew_make_claims(tp_crew *c, tp_arena *a, const tp_machine *m)
 {
     c->claims = TP_NEWN(a, _Atomic uint8_t *, tp_noperands(m->k));
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
@@ -116,7 +92,7 @@ static void make_claims(tp_crew *c, tp_arena *a, const tp_machine *m)
 }
 
 /* Its own memory, of what is left, and what is left of the budget. */
-static bool equip(worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory)
+bool tp_crew_equip(tp_worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory)
 {
     const tp_budget *b = tp_arena_budget(a);
     w->crew = c;
@@ -142,7 +118,7 @@ static void add_moved(tp_traffic *to, const tp_traffic *m)
     to->written += m->written;
 }
 
-static void join(worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds)
+void tp_crew_join(tp_worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds)
 {
     tp_budget *b = tp_arena_budget(a);
     if (w->started)
@@ -159,7 +135,7 @@ static void join(worker *w, const tp_machine *first, tp_arena *a, int64_t spent,
         tp_arena_free(w->arena);
 }
 
-static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
+void tp_crew_sum_up(tp_crew *c, tp_worker *all, tp_run_stats *stats)
 {
     tp_machine *m = &all[0].machine;
     *stats = m->stats;
@@ -183,7 +159,7 @@ static void sum_up(tp_crew *c, worker *all, tp_run_stats *stats)
 
 static void check(void *arg)
 {
-    worker *w = arg;
+    tp_worker *w = arg;
     tp_walk_check(&w->machine);
 }
 
@@ -192,12 +168,12 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
     tp_crew c = {.request = r, .n = r->threads < MOST_THREADS - 1 ? r->threads : MOST_THREADS - 1};
     if (!may_share(r))
         return false;
-    worker *all = TP_NEWN(a, worker, c.n);
+    tp_worker *all = TP_NEWN(a, tp_worker, c.n);
     all[0].machine = tp_machine_new(a, r, &all[0].trap);
     tp_walk_time began = tp_walk_clock();
     if (tp_try(a, prepare, &all[0]) != TP_OK || !cut(&c, &all[0].machine))
         return false;
-    make_claims(&c, a, &all[0].machine);
+    tp_crew_make_claims(&c, a, &all[0].machine);
     tp_walk_time prepared = tp_walk_clock();
     const tp_budget *b = tp_arena_budget(a);
     int64_t before = b ? b->spent : 0;
@@ -205,7 +181,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
     size_t memory = tp_arena_left(a) / c.n;
     uint32_t made = 0;
     tp_budget *account = tp_exprs_charge(r->kernel->exprs, NULL); /* steps are charged, on each one's own */
-    for (; made < c.n && equip(&all[made], &c, a, made, memory); made++) {
+    for (; made < c.n && tp_crew_equip(&all[made], &c, a, made, memory); made++) {
         all[made].started = made && pthread_create(&all[made].thread, NULL, start, &all[made]) == 0;
         if (made && !all[made].started)
             atomic_store(&c.failed, true);
@@ -214,9 +190,9 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         atomic_store(&c.failed, true);
     start(&all[0]);
     for (uint32_t t = 1; t < made; t++)
-        join(&all[t], &all[0].machine, a, before, seconds);
+        tp_crew_join(&all[t], &all[0].machine, a, before, seconds);
     tp_exprs_charge(r->kernel->exprs, account);
-    sum_up(&c, all, stats);
+    tp_crew_sum_up(&c, all, stats);
     bool ok = !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
     tp_walk_times(stats, began, prepared);
     return ok;

@@ -37,6 +37,8 @@ static void count_uses(tp_machine *m, const tp_region *r, uint32_t *home, uint32
             look(m, home, here, s->value);
         look_through(m, home, here, s->access);
         look_through(m, home, here, s->semaphore);
+        look(m, home, here, s->device);
+        look_through(m, home, here, s->arrival);
         count_uses(m, &s->body, home, regions);
         count_uses(m, &s->orelse, home, regions);
     }

@@ -1,0 +1,404 @@
+/* What devices do to each other: copies, signals and waits, the turns that they take, and what is noted of that. */
+#include "base/checked.h"
+#include "kernels/machine/devices.h"
+
+static doing *self(const tp_machine *m)
+{
+    return &m->devices->all[m->worker];
+}
+
+static tp_str name_of(const tp_machine *m, uint32_t operand)
+{
+    return m->k->operands[operand].name;
+}
+
+/* ---- turns ---- */
+
+static bool can_go(const tp_devices *d, uint32_t number)
+{
+    const doing *x = &d->all[number];
+    if (x->state == ENDED)
+        return false;
+    if (x->state == RUNS || d->failed)
+        return true;
+    if (x->state == WAITS)
+        return *x->count >= x->need;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->all[i].phase < x->phase)
+            return false;
+    return true;
+}
+
+bool tp_exchange_hand_over(tp_devices *d)
+{
+    uint32_t first = (uint32_t)tp_rng_below(&d->rng, d->n);
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t next = (first + i) % d->n;
+        if (!can_go(d, next))
+            continue;
+        d->turn = next;
+        pthread_cond_broadcast(&d->moved);
+        return true;
+    }
+    return false;
+}
+
+static tp_str where(tp_machine *m, const doing *x, uint32_t number)
+{
+    if (x->state == MEETS || !x->at)
+        return tp_printf(m->arena, "device %u has ended", number);
+    return tp_printf(m->arena, "device %u waits at line %u", number, x->at->syntax->number);
+}
+
+_Noreturn static void deadlock(tp_machine *m)
+{
+    enum { MOST = 4 };
+    tp_devices *d = m->devices;
+    uint32_t stuck = m->worker;
+    tp_buf b = {.arena = m->arena};
+    for (uint32_t i = 0; i < d->n && d->all[stuck].state != WAITS; i++)
+        stuck = i;
+    const doing *x = &d->all[stuck];
+    for (uint32_t i = 0, told = 0; i < d->n && told < MOST; i++)
+        if (i != stuck && ++told)
+            tp_buf_printf(&b, "; %.*s", TP_FMT(where(m, &d->all[i], i)));
+    if (d->n > MOST + 1)
+        tp_buf_c(&b, "; …");
+    uint32_t semaphore = x->at ? x->at->semaphore->operand : 0;
+    bool bits = m->k->operands[semaphore].memory == TP_MEM_DMA_SEMAPHORE;
+    m->at = x->at;
+    m->env[m->k->axes[0].sym] = stuck;
+    tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, semaphore),
+                  "device %u waits for %lld%s on `%.*s`, which has %lld: it waits for ever%.*s", stuck,
+                  (long long)(bits ? x->need / 8 : x->need), bits ? " bytes" : "", TP_FMT(name_of(m, semaphore)),
+                  (long long)(bits ? *x->count / 8 : *x->count), TP_FMT(tp_buf_view(&b)));
+}
+
+/* The device's state is set: go on when it may. */
+static void wait_for_turn(tp_machine *m)
+{
+    tp_devices *d = m->devices;
+    pthread_mutex_lock(&d->lock);
+    bool nobody = !can_go(d, m->worker) && !tp_exchange_hand_over(d);
+    while (!nobody && d->turn != m->worker)
+        pthread_cond_wait(&d->moved, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+    if (nobody)
+        deadlock(m);
+    if (d->failed)
+        tp_leave(m->arena, TP_E_TRAP);
+    self(m)->state = RUNS;
+}
+
+static void meet(tp_machine *m, uint32_t phase)
+{
+    self(m)->phase = phase;
+    self(m)->state = MEETS;
+    wait_for_turn(m);
+}
+
+/* ---- what is noted ---- */
+
+static void note(tp_machine *m)
+{
+    tp_devices *d = m->devices;
+    tp_spend(m->arena, 16);
+    if (++d->notes <= MOST_NOTES && d->parcels.len < MOST_COPIES)
+        return;
+    m->trap->message = tp_printf(m->arena, "several devices make more than %d %s, whose order is not looked into",
+                                 d->notes > MOST_NOTES ? MOST_NOTES : MOST_COPIES,
+                                 d->notes > MOST_NOTES ? "copies, waits and accesses" : "copies");
+    m->trap->step = m->step;
+    tp_leave(m->arena, TP_E_LIMIT);
+}
+
+static bool same_part(const tp_slice *a, const tp_slice *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->start[i] != b->start[i] || a->size[i] != b->size[i] || a->stride[i] != b->stride[i])
+            return false;
+    return true;
+}
+
+void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes)
+{
+    tp_devices *d = m->devices;
+    doing *x = self(m);
+    if (!x->entered || !d->watched[operand])
+        return;
+    size_t after = d->order.acts[m->worker].len;
+    for (uint32_t i = x->touches.len; i-- > 0 && x->touches.at[i].after == after;)
+        if (x->touches.at[i].operand == operand && x->touches.at[i].writes == writes &&
+            same_part(x->touches.at[i].part, s))
+            return;
+    note(m);
+    tp_slice *part = s ? TP_NEW(m->arena, tp_slice) : NULL;
+    if (part)
+        *part = *s;
+    tp_push(m->arena, x->touches, ((touch){after, operand, writes, part, m->at, m->step}));
+}
+
+static int64_t *count_of(tp_machine *m, const tp_machine *there, uint32_t operand, size_t element)
+{
+    const tp_devices *d = m->devices;
+    return &d->count[(size_t)there->worker * d->counters + d->base[operand] + element];
+}
+
+static void add(tp_machine *m, tp_machine *there, uint32_t operand, size_t element, int64_t n, int64_t most)
+{
+    int64_t *count = count_of(m, there, operand, element);
+    if (!tp_add(*count, n, count) || *count > most)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, operand), "`%.*s` of device %u counts beyond %s",
+                      TP_FMT(name_of(m, operand)), there->worker, most == INT32_MAX ? "2^31 - 1" : "2^60");
+}
+
+_Noreturn static void not_entered(tp_machine *m, const tp_statement *at, int64_t step, uint32_t by, uint32_t operand,
+                                  uint32_t there)
+{
+    m->at = at;
+    m->step = step;
+    tp_trap_raise(
+        m, TP_RULE_IN_FLIGHT, name_of(m, operand),
+        "device %u may reach `%.*s` of device %u before that device enters the kernel: no wait for its barrier "
+        "is in between",
+        by, TP_FMT(name_of(m, operand)), there);
+}
+
+/* What reaches a device that has not entered the kernel finds nothing there. */
+static void reach(tp_machine *m, const tp_machine *there, const tp_statement *s, uint32_t operand)
+{
+    if (m->devices->has_barrier && !m->devices->all[there->worker].entered &&
+        m->k->operands[operand].memory != TP_MEM_BARRIER)
+        not_entered(m, s, m->step, m->worker, operand, there->worker);
+}
+
+tp_machine *tp_exchange_other(tp_machine *m, int64_t number)
+{
+    tp_devices *d = m->devices;
+    if (number < 0 || number >= d->n)
+        tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, m->k->axes[0].name, "there is no device %lld: `%.*s` is 0 to %u",
+                      (long long)number, TP_FMT(m->k->axes[0].name), d->n - 1);
+    return &d->workers[number].machine;
+}
+
+void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, const tp_slice *source,
+                       const tp_slice *destination, size_t counter, size_t arrival)
+{
+    tp_devices *d = m->devices;
+    int64_t bits = tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits;
+    for (uint32_t i = 0; i < destination->rank; i++)
+        bits *= destination->size[i]; /* of a part that is there */
+    if (!bits)
+        return;
+    note(m);
+    uint32_t sent = d->base[s->semaphore->operand] + (uint32_t)counter, arrived = sent;
+    if (s->arrival) {
+        reach(m, there, s, s->access->operand);
+        arrived = d->base[s->arrival->operand] + (uint32_t)arrival;
+        add(m, there, s->arrival->operand, arrival, bits, TP_SIZE_LIMIT);
+    }
+    add(m, m, s->semaphore->operand, counter, bits, TP_SIZE_LIMIT);
+    tp_order_start(&d->order, m->arena,
+                   (tp_shipment){.from = m->worker,
+                                 .to = there->worker,
+                                 .sent = s->arrival ? sent : TP_NO_COUNTER,
+                                 .arrived = arrived,
+                                 .n = bits});
+    tp_push(m->arena, d->parcels, ((parcel){s, m->step, m->worker, there->worker, *source, *destination}));
+}
+
+static void take(tp_machine *m, const tp_statement *s, size_t counter, int64_t n)
+{
+    doing *x = self(m);
+    note(m);
+    x->count = count_of(m, m, s->semaphore->operand, counter);
+    x->need = n;
+    x->at = s;
+    x->state = WAITS;
+    wait_for_turn(m);
+    *count_of(m, m, s->semaphore->operand, counter) -= n;
+    tp_order_wait(&m->devices->order, m->arena, m->worker, m->devices->base[s->semaphore->operand] + (uint32_t)counter,
+                  n);
+}
+
+void tp_exchange_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter)
+{
+    int64_t bits;
+    if (!tp_mul(elements, tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits, &bits))
+        bits = INT64_MAX; /* more than anybody brings */
+    take(m, s, counter, bits);
+}
+
+void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, int64_t n, size_t counter)
+{
+    tp_devices *d = m->devices;
+    uint32_t semaphore = s->semaphore->operand;
+    if (n < 0)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, semaphore), "%s `%.*s` by %lld",
+                      s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(name_of(m, semaphore)), (long long)n);
+    if (s->kind == TP_AWAIT) {
+        take(m, s, counter, n);
+        return;
+    }
+    note(m);
+    reach(m, there, s, semaphore);
+    add(m, there, semaphore, counter, n, INT32_MAX);
+    if (there != m && m->k->operands[semaphore].memory != TP_MEM_BARRIER)
+        tp_push(m->arena, d->signals,
+                ((signal_there){s, m->step, m->worker, there->worker, d->order.acts[m->worker].len}));
+    tp_order_signal(&d->order, m->arena, m->worker, there->worker, d->base[semaphore] + (uint32_t)counter, n);
+}
+
+/* ---- in any order ---- */
+
+static bool meets(const tp_slice *a, const tp_slice *b)
+{
+    return !a || !b || tp_slices_meet(a, b);
+}
+
+_Noreturn static void race(tp_machine *m, uint32_t operand, uint32_t device, const tp_statement *at, int64_t step,
+                           const char *how, const parcel *p, bool destination)
+{
+    m->at = at;
+    m->step = step;
+    tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, operand),
+                  "`%.*s` of device %u is %s, and the copy to device %u that device %u started at line %u %s these "
+                  "elements: no wait is between the two",
+                  TP_FMT(name_of(m, operand)), device, how, p->there, p->device, p->start->syntax->number,
+                  destination ? "writes" : "reads");
+}
+
+/* Which of what `device` touched is neither before the start of copy c nor after it has ended: `reached` says what
+ * the device does without that. */
+static void check_touches(tp_machine *m, size_t c, uint32_t number, bool destination, const size_t *reached)
+{
+    tp_devices *d = m->devices;
+    const parcel *p = &d->parcels.at[c];
+    uint32_t operand = destination ? p->start->access->operand : p->start->from->operand;
+    const tp_slice *part = destination ? &p->destination : &p->source;
+    const doing *x = &d->all[number];
+    int64_t before = INT64_MIN;
+    for (uint32_t i = 0; i < x->touches.len; i++) {
+        const touch *t = &x->touches.at[i];
+        if (t->operand != operand || t->after > reached[number] || !(destination || t->writes) || !meets(t->part, part))
+            continue;
+        if (before == INT64_MIN)
+            before = tp_order_before(&d->order, m->arena, p->device, d->order.copies.at[c].started, number);
+        if ((int64_t)t->after > before)
+            race(m, operand, number, t->statement, t->step, t->writes ? "written" : "read", p, destination);
+    }
+}
+
+/* Copy b starts, where `reached` is done without the end of copy a: do they touch the same elements of one device? */
+static bool collide(const parcel *a, bool written, const parcel *b, uint32_t *operand, uint32_t *device)
+{
+    *operand = written ? a->start->access->operand : a->start->from->operand;
+    *device = written ? a->there : a->device;
+    const tp_slice *part = written ? &a->destination : &a->source;
+    bool into = b->there == *device && b->start->access->operand == *operand && tp_slices_meet(part, &b->destination),
+         out_of =
+             written && b->device == *device && b->start->from->operand == *operand && tp_slices_meet(part, &b->source);
+    return into || out_of;
+}
+
+static void check_copies(tp_machine *m, size_t c, bool written, const size_t *reached)
+{
+    tp_devices *d = m->devices;
+    const parcel *a = &d->parcels.at[c];
+    size_t *other = TP_NEWN(m->arena, size_t, d->n);
+    for (size_t e = 0; e < d->parcels.len; e++) {
+        const parcel *b = &d->parcels.at[e];
+        uint32_t operand, device;
+        tp_spend(m->arena, 1);
+        if (e == c || !collide(a, written, b, &operand, &device) || reached[b->device] <= d->order.copies.at[e].started)
+            continue; /* b begins after a has ended */
+        bool into = b->there == device && b->start->access->operand == operand;
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, !into, e}, other);
+        if (other[a->device] <= d->order.copies.at[c].started)
+            continue; /* a begins after b has ended */
+        race(m, operand, device, b->start, b->step, into ? "written by a copy" : "read by a copy", a, written);
+    }
+}
+
+/* Signals and copies to a device that may not have entered. */
+static void check_entries(tp_machine *m)
+{
+    tp_devices *d = m->devices;
+    size_t *reached = TP_NEWN(m->arena, size_t, d->n);
+    for (uint32_t late = 0; late < d->n && d->has_barrier; late++) {
+        tp_order_reach(&d->order, m->arena, (tp_omission){late, 0, false, false, 0}, reached);
+        for (size_t c = 0; c < d->parcels.len; c++) {
+            const parcel *p = &d->parcels.at[c];
+            if (p->there == late && p->device != late && d->order.copies.at[c].started < reached[p->device])
+                not_entered(m, p->start, p->step, p->device, p->start->access->operand, late);
+        }
+        for (size_t i = 0; i < d->signals.len; i++) {
+            const signal_there *s = &d->signals.at[i];
+            if (s->there == late && s->act < reached[s->device])
+                not_entered(m, s->at, s->step, s->device, s->at->semaphore->operand, late);
+        }
+    }
+}
+
+void tp_exchange_check(void *arg)
+{
+    tp_machine *m = arg;
+    tp_devices *d = m->devices;
+    size_t *ended = TP_NEWN(m->arena, size_t, d->n), *read = TP_NEWN(m->arena, size_t, d->n);
+    check_entries(m);
+    for (size_t c = 0; c < d->parcels.len; c++) {
+        const parcel *p = &d->parcels.at[c];
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, false, c}, ended);
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, true, c}, read);
+        check_touches(m, c, p->there, true, ended);
+        check_touches(m, c, p->device, false, read);
+        check_copies(m, c, true, ended);
+        check_copies(m, c, false, read);
+    }
+}
+
+static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t number, const char *when)
+{
+    tp_devices *d = m->devices;
+    for (uint32_t i = from; i < from + n; i++)
+        for (size_t e = 0; tp_is_semaphore(&m->k->operands[i]) && e < m->refs[i].cells.n; e++) {
+            int64_t left = *count_of(m, &d->workers[number].machine, i, e);
+            bool bits = m->k->operands[i].memory == TP_MEM_DMA_SEMAPHORE;
+            if (left)
+                tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
+                              TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
+                              when);
+        }
+}
+
+void tp_exchange_end_scope(tp_machine *m, tp_scope scope, const char *when)
+{
+    for (uint32_t i = scope.first; i < scope.first + scope.n; i++)
+        tp_exchange_touch(m, i, NULL, true);
+    check_counts(m, scope.first, scope.n, m->worker, when);
+}
+
+void tp_exchange_enter(tp_machine *m)
+{
+    if (!m->devices->has_barrier) /* the compiler has them wait for each other first */
+        meet(m, 1);
+    self(m)->entered = true;
+}
+
+void tp_exchange_leave(tp_machine *m)
+{
+    tp_devices *d = m->devices;
+    int64_t step = m->step;
+    m->at = NULL;
+    meet(m, 2);
+    if (d->checked)
+        return;
+    d->checked = true;
+    tp_exchange_check(m);
+    m->step = step;
+    m->at = NULL;
+    for (uint32_t i = 0; i < d->n; i++)
+        check_counts(m, 0, tp_noperands(m->k), i, "when the kernel ends");
+}

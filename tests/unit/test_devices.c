@@ -1,0 +1,115 @@
+/* Kernels on several devices: tests/devices/. The kernels there equal their references on every number of devices that
+ * is tried; tests/devices/defects.json holds text changes, each with the rule that `verify` has to report, and correct
+ * kernels that look like them. Where all sizes are fixed, lint proves by the only run. A sample in `make test`;
+ * TEST_EVERY=1: all. */
+#define _GNU_SOURCE
+#include "tests/unit/changes.h"
+
+/* The rules that verify finds violated, and what else stands in the record. */
+static tp_str violated_rules(place *p, const char *path, int64_t *tested)
+{
+    outcome o = RUN(p->a, "verify", path, "--format", "json", "--cases", "4", "--box", "12");
+    struct json_object *r = record_of(p->a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0),
+                       *findings = member(spec, "findings");
+    tp_buf b = {.arena = p->a};
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        if (strcmp(string_of(f, "verdict"), "violated") == 0)
+            tp_buf_printf(&b, " %s", string_of(f, "rule"));
+    }
+    *tested = (int64_t)json_object_array_length(member(member(spec, "equivalence"), "cases"));
+    json_object_put(r);
+    return tp_buf_view(&b);
+}
+
+static void correct_kernels_equal_their_references(void **state)
+{
+    place *p = *state;
+    glob_t g;
+    assert_int_equal(glob("tests/devices/*.tile.json", 0, NULL, &g), 0);
+    assert_true(g.gl_pathc >= 5);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        int64_t tested;
+        tp_str rules = violated_rules(p, g.gl_pathv[i], &tested);
+        if (rules.n || tested < 8)
+            fail_msg("%s: %lld cases,%.*s", g.gl_pathv[i], (long long)tested, TP_FMT(rules));
+    }
+    globfree(&g);
+}
+
+static void each(place *p, const char *list, bool defects)
+{
+    struct json_object *all = json_object_from_file("tests/devices/defects.json"), *entries = member(all, list);
+    const char *every = getenv("TEST_EVERY");
+    size_t n = json_object_array_length(entries), step = every ? strtoul(every, NULL, 10) : 4, wrong = 0;
+    for (size_t i = 0; i < n; i += step ? step : 1) {
+        struct json_object *entry = json_object_array_get_idx(entries, i);
+        tp_str text = changed(p, tp_printf(p->a, "%s.tile.json", string_of(entry, "in")).p, member(entry, "change"));
+        int64_t tested;
+        tp_str rules = violated_rules(p, put(p, "changed.tile.json", text.p, text.n), &tested);
+        if (defects ? strstr(tp_printf(p->a, "%.*s", TP_FMT(rules)).p, string_of(entry, "rule")) != NULL : !rules.n)
+            continue;
+        wrong++;
+        print_message("%s: %s:%.*s\n", defects ? "not caught" : "false alarm", json_object_to_json_string(entry),
+                      TP_FMT(rules));
+    }
+    print_message("%s: %zu, %zu wrong\n", list, n, wrong);
+    assert_int_equal(wrong, 0);
+    assert_true(n >= (defects ? 35u : 10u));
+    json_object_put(all);
+}
+
+static void planted_defects_are_caught(void **state)
+{
+    each(*state, "defects", true);
+}
+
+static void look_alikes_are_left_in_peace(void **state)
+{
+    each(*state, "look_alikes", false);
+}
+
+/* With all sizes fixed nothing is left open: one run stands for every order of the devices. */
+static void the_only_run_proves(void **state)
+{
+    place *p = *state;
+    glob_t g;
+    assert_int_equal(glob("tests/devices/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        struct json_object *spec = json_object_from_file(g.gl_pathv[i]), *sizes = json_object_new_object();
+        json_object_object_add(sizes, "D", json_object_new_int(4));
+        json_object_object_add(sizes, "R", json_object_new_int(5));
+        json_object_object_add(sizes, "N", json_object_new_int(256));
+        json_object_object_add(spec, "sizes", sizes);
+        json_object_object_add(spec, "target", json_object_new_string("none"));
+        const char *text = json_object_to_json_string(spec), *path = put(p, "fixed.tile.json", text, strlen(text));
+        outcome o = RUN(p->a, "lint", path, "--format", "json");
+        struct json_object *r = record_of(p->a, &o),
+                           *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+        bool flights = false;
+        for (size_t f = 0; f < json_object_array_length(findings); f++) {
+            struct json_object *x = json_object_array_get_idx(findings, f);
+            const char *rule = string_of(x, "rule"), *verdict = string_of(x, "verdict");
+            bool proven = strcmp(verdict, "proven") == 0;
+            flights |= proven && strcmp(rule, TP_RULE_IN_FLIGHT) == 0;
+            if (strcmp(verdict, "violated") == 0)
+                fail_msg("%s: %s %s", g.gl_pathv[i], rule, verdict);
+        }
+        if (!flights)
+            fail_msg("%s: TP504 is not proven by the only run", g.gl_pathv[i]);
+        json_object_put(r);
+        json_object_put(spec);
+    }
+    globfree(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(correct_kernels_equal_their_references, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(planted_defects_are_caught, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(look_alikes_are_left_in_peace, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(the_only_run_proves, make_place, drop_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
