@@ -457,6 +457,11 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
         if (!unstable)
             shrink(a, o, &r);
         f = make(a, &r);
+        for (uint32_t j = 0; j < into->len; j++) /* a case that was made small is the one that lint found */
+            known |= into->at[j].verdict == TP_VIOLATED && strcmp(into->at[j].rule, f.rule) == 0 &&
+                     tp_str_eq(into->at[j].message, f.message);
+        if (known)
+            continue;
         if (r.outcome == TP_DIFFERENT && !r.the_case->near && !f.help.n)
             add_blame(a, o, &r, &f);
         tp_push(a, *into, f);

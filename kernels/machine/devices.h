@@ -42,6 +42,7 @@ typedef struct doing {
     const int64_t *count; /* WAITS: until it is `need` */
     int64_t need;
     const tp_statement *at;
+    int64_t step;
     uint32_t phase; /* MEETS: until all have come to this one */
     bool entered;
     TP_VEC(touch) touches;

@@ -12,6 +12,16 @@ static tp_str name_of(const tp_machine *m, uint32_t operand)
     return m->k->operands[operand].name;
 }
 
+/* A trap is of that device in that step, whichever machine finds it. */
+static void place(tp_machine *m, uint32_t device, const tp_statement *at, int64_t step)
+{
+    m->at = at;
+    m->step = step;
+    for (uint32_t a = m->k->naxes; a-- > 1; step /= m->grid.steps[a])
+        m->env[m->k->axes[a].sym] = step % m->grid.steps[a];
+    m->env[m->k->axes[0].sym] = device;
+}
+
 /* ---- turns ---- */
 
 static bool can_go(const tp_devices *d, uint32_t number)
@@ -66,8 +76,7 @@ _Noreturn static void deadlock(tp_machine *m)
         tp_buf_c(&b, "; …");
     uint32_t semaphore = x->at ? x->at->semaphore->operand : 0;
     bool bits = m->k->operands[semaphore].memory == TP_MEM_DMA_SEMAPHORE;
-    m->at = x->at;
-    m->env[m->k->axes[0].sym] = stuck;
+    place(m, stuck, x->at, x->step);
     tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, semaphore),
                   "device %u waits for %lld%s on `%.*s`, which has %lld: it waits for ever%.*s", stuck,
                   (long long)(bits ? x->need / 8 : x->need), bits ? " bytes" : "", TP_FMT(name_of(m, semaphore)),
@@ -216,6 +225,7 @@ static void take(tp_machine *m, const tp_statement *s, size_t counter, int64_t n
     x->count = count_of(m, m, s->semaphore->operand, counter);
     x->need = n;
     x->at = s;
+    x->step = m->step;
     x->state = WAITS;
     wait_for_turn(m);
     *count_of(m, m, s->semaphore->operand, counter) -= n;
@@ -261,8 +271,7 @@ static bool meets(const tp_slice *a, const tp_slice *b)
 _Noreturn static void race(tp_machine *m, uint32_t operand, uint32_t device, const tp_statement *at, int64_t step,
                            const char *how, const parcel *p, bool destination)
 {
-    m->at = at;
-    m->step = step;
+    place(m, device, at, step);
     tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, operand),
                   "`%.*s` of device %u is %s, and the copy to device %u that device %u started at line %u %s these "
                   "elements: no wait is between the two",
@@ -359,6 +368,23 @@ void tp_exchange_check(void *arg)
     }
 }
 
+/* The first statement that counts on this semaphore. */
+static const tp_statement *first_use(const tp_region *r, uint32_t semaphore)
+{
+    const tp_statement *found = NULL;
+    for (uint32_t i = 0; i < r->len && !found; i++) {
+        const tp_statement *s = &r->at[i];
+        bool here =
+            (s->semaphore && s->semaphore->operand == semaphore) || (s->arrival && s->arrival->operand == semaphore);
+        found = here ? s : first_use(&s->test, semaphore);
+        if (!found)
+            found = first_use(&s->body, semaphore);
+        if (!found)
+            found = first_use(&s->orelse, semaphore);
+    }
+    return found;
+}
+
 static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t number, const char *when)
 {
     tp_devices *d = m->devices;
@@ -366,10 +392,12 @@ static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t numb
         for (size_t e = 0; tp_is_semaphore(&m->k->operands[i]) && e < m->refs[i].cells.n; e++) {
             int64_t left = *count_of(m, &d->workers[number].machine, i, e);
             bool bits = m->k->operands[i].memory == TP_MEM_DMA_SEMAPHORE;
-            if (left)
-                tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
-                              TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
-                              when);
+            if (!left)
+                continue;
+            place(m, number, first_use(m->body, i), m->step);
+            tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
+                          TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
+                          when);
         }
 }
 
