@@ -591,8 +591,8 @@ static bool tally_all(proof *x, tp_memory memory)
 static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, const tp_syntax **at, tp_str *basis)
 {
     proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
-    if (x.f->gave_up.n)
-        return (tp_decision){.verdict = TP_UNKNOWN, .reason = x.f->gave_up};
+    if (tp_flow_no_memory(x.f).n)
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
     make_twins(&x);
     tp_decision d = decide(x, at, basis);
     x.families = true;

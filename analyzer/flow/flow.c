@@ -233,9 +233,20 @@ static void walk_store(flow *f, const tp_statement *s)
     f->now.refs[s->access->operand] = next;
 }
 
+static void note_device(flow *f, const tp_statement *s)
+{
+    if (s->device < 0)
+        return;
+    sink(f, TP_SINK_INDEX, s->device);
+    flow_use(f, (tp_use){.kind = TP_USE_DEVICE, .value = flow_meaning(f, s->device), .extent = f->k->axes[0].steps});
+}
+
 static void walk_start(flow *f, const tp_statement *s)
 {
     f->out->copies = true;
+    note_device(f, s);
+    if (s->arrival)
+        map_access(f, s->arrival, NULL);
     if (tp_stores_here(f->k->operands, s, f->a->stores_at_start)) {
         walk_store(f, s);
     } else {
@@ -582,6 +593,7 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_SIGNAL:
         case TP_AWAIT:
             map_access(f, s->semaphore, NULL);
+            note_device(f, s);
             sink(f, TP_SINK_BOUND, s->value);
             flow_note_copy(f, s->kind == TP_SIGNAL ? TP_FLOW_SIGNAL : TP_FLOW_AWAIT, s);
             break;
@@ -710,16 +722,16 @@ static void walk_within_budget(flow *f)
         f->out->gave_up = why; /* nothing of the walk is used */
 }
 
-/* The walk follows one device, and arrays that all steps share; false with *why. */
-static bool stays_here(const tp_kernel *k, tp_str *why)
+/* The walk follows the memory of one device, and arrays that all steps share. */
+static tp_str by_others(const tp_kernel *k)
 {
     if (tp_is_connected(k))
-        *why = TP_S("what devices write to each other is followed by execution alone");
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs && !why->n; i++)
+        return TP_S("what devices write to each other is followed by execution alone");
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
         if (tp_is_shard(&k->operands[i]))
-            *why =
-                TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
-    return !why->n;
+            return TP_S(
+                "an array of which each step sees a part, and copies move others, is followed by execution alone");
+    return (tp_str){NULL, 0};
 }
 
 /* One walk; `unroll`: with loops of few turns written out. Is it of use? */
@@ -738,10 +750,7 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     for (uint32_t v = 0; v < n; v++)
         if (f->p->values.at[v].variable)
             tp_push(a->arena, f->variables, (tp_vid)v);
-    if (!stays_here(a->k, &f->out->gave_up)) {
-        a->rule = rule;
-        return false;
-    }
+    f->out->others = by_others(a->k);
     walk_within_budget(f);
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f->out->gave_up = TP_S("the conditions in the body grow too large to follow");

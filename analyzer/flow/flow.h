@@ -56,7 +56,8 @@ typedef enum tp_use_kind {
     TP_USE_TABLE,
     TP_USE_TAKE,
     TP_USE_MOVED,
-    TP_USE_CLAIMED /* what multiple_of() claims; value: whether it is so */
+    TP_USE_CLAIMED, /* what multiple_of() claims; value: whether it is so */
+    TP_USE_DEVICE   /* the number of another device; extent: how many there are */
 } tp_use_kind;
 typedef struct tp_use {
     tp_use_kind kind;
@@ -118,10 +119,11 @@ typedef struct tp_flow {
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
-    bool summarised;     /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
-    bool copies;         /* the body starts copies: what is known of their destinations rests on TP504 */
-    unsigned given;      /* implicit facts thanks to which some meaning is known */
-    tp_str in_flight;    /* why TP504 is not proven, where that is known; and where */
+    tp_str others;    /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
+    bool summarised;  /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
+    bool copies;      /* the body starts copies: what is known of their destinations rests on TP504 */
+    unsigned given;   /* implicit facts thanks to which some meaning is known */
+    tp_str in_flight; /* why TP504 is not proven, where that is known; and where */
     const tp_syntax *in_flight_at;
 } tp_flow;
 
@@ -134,6 +136,11 @@ void tp_flow_exchange(tp_analysis *a);
 
 /* The variables of a claim over lanes of shape dims[rank]: after sizes and axes the lanes, and the walk's own. */
 void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c);
+/* Why nothing is known of what memory holds; empty: it is. */
+static inline tp_str tp_flow_no_memory(const tp_flow *f)
+{
+    return f->gave_up.n ? f->gave_up : f->others;
+}
 /* When the walk gave up: one finding of the running rule, and true. It is unknown, or proven by the only run where the
  * machine traps on what breaks the rule. */
 bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps);

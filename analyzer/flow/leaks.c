@@ -265,9 +265,9 @@ static bool is_reported(const tp_analysis *a, uint32_t from, const tp_claim *c)
     return false;
 }
 
-bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps)
+static bool not_known(tp_analysis *a, tp_str why, bool traps)
 {
-    if (!f || !f->gave_up.n)
+    if (!why.n)
         return false;
     if (traps && tp_runs_to_the_end(a)) {
         tp_add_finding(a, TP_PROVEN, a->k->name, a->k->doc->loc, tp_message(a, "%s, in the only run", a->rule->title))
@@ -276,8 +276,13 @@ bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps)
     }
     tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, a->k->doc->loc,
                                          tp_message(a, "could not decide: %s for the body", a->rule->title));
-    unknown->reason = f->gave_up;
+    unknown->reason = why;
     return true;
+}
+
+bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps)
+{
+    return f && not_known(a, f->gave_up, traps);
 }
 
 typedef struct tally {
@@ -358,8 +363,8 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 {
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
-    bool by_execution = f && f->gave_up.n && tp_runs_to_the_end(a);
-    if (!f || (!by_execution && tp_flow_gave_up(a, f, false)))
+    bool by_execution = f && tp_flow_no_memory(f).n && tp_runs_to_the_end(a);
+    if (!f || (!by_execution && not_known(a, tp_flow_no_memory(f), false)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];
@@ -384,7 +389,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 bool tp_never_reaches(tp_analysis *a, uint32_t from)
 {
     const tp_flow *f = tp_flow_of(a);
-    if (!f || f->gave_up.n)
+    if (!f || tp_flow_no_memory(f).n)
         return false;
     for (uint32_t i = 0; i < f->sinks.len; i++)
         for (uint32_t n = 0; n < f->sinks.at[i].leaks.len; n++) {

@@ -10,7 +10,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     if (!a->k->body || a->flow)
         return a->flow;
     flow_walk_again(a);
-    if (!a->flow->copies || a->flow->gave_up.n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))
+    if (!a->flow->copies || tp_flow_no_memory(a->flow).n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))
         return a->flow;
     a->stores_at_start = true;
     flow_walk_again(a);

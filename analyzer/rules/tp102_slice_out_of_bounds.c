@@ -71,6 +71,22 @@ static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_claim_check(a, &c, NULL);
 }
 
+static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
+{
+    tp_claim c = tp_use_claim(a, f, u);
+    c.subject = a->k->axes[0].name;
+    c.proven = tp_message(a, "the device that is named here is one of `%.*s`", TP_FMT(c.subject));
+    c.violated = tp_message(a, "there may be no device of that number: `%.*s` is less than %.*s", TP_FMT(c.subject),
+                            TP_FMT(tp_text(a, u->extent)));
+    c.note = TP_S("a number that no device has is not checked: on a mesh it names another row");
+    if (!u->value.id) {
+        tp_use_unknown(a, &c, "the device depends on data, or its int32 arithmetic may overflow");
+        return;
+    }
+    c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
+    tp_claim_check(a, &c, NULL);
+}
+
 static void check(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
@@ -80,6 +96,8 @@ static void check(tp_analysis *a)
             check_slice(a, f, &f->uses.at[i]);
         else if (f->uses.at[i].kind == TP_USE_TAKE)
             check_take(a, f, &f->uses.at[i]);
+        else if (f->uses.at[i].kind == TP_USE_DEVICE)
+            check_device(a, f, &f->uses.at[i]);
 }
 
 const tp_rule tp_rule_tp102_slice_out_of_bounds = {

@@ -44,8 +44,8 @@ static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
     tp_analysis_options o = {.nonly = 0};
     tp_analysis *a = tp_analysis_begin(c->arena, k, &o);
     const tp_flow *f = tp_flow_of(a);
-    if (f && f->gave_up.n)
-        tp_buf_printf(b, "given up: %.*s\n", TP_FMT(f->gave_up));
+    if (f && tp_flow_no_memory(f).n)
+        tp_buf_printf(b, "given up: %.*s\n", TP_FMT(tp_flow_no_memory(f)));
     for (uint32_t i = 0; f && i < f->vars.len; i++) {
         tp_buf_c(b, "variable ");
         tp_dump_var(b, k->exprs, &f->vars.at[i]);
