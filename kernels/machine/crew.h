@@ -31,11 +31,8 @@ typedef struct tp_worker {
 
 /* Once the first machine, which works in `a`, is prepared. */
 void tp_crew_make_claims(tp_crew *c, tp_arena *a, const tp_machine *m);
-/* Its own memory, of what is left, and what is left of the budget; the first worker's is `a`. False: there is none. */
-bool tp_crew_equip(tp_worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory);
-/* The thread has ended, or ends now; its memory goes, and what it spent goes on the account of `a`, from which it began
- * with so much `spent` and so many `seconds`. */
-void tp_crew_join(tp_worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds);
+/* What the worker's windows and copies moved is on the first machine's account, too. */
+void tp_crew_add_moved(const tp_worker *w, const tp_machine *first);
 /* What all of them did; the first machine knows what the others claimed. */
 void tp_crew_sum_up(tp_crew *c, tp_worker *all, tp_run_stats *stats);
 

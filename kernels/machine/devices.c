@@ -56,21 +56,14 @@ static void watch(tp_devices *d, const tp_region *r)
     }
 }
 
-typedef struct start {
-    tp_devices *d;
-    tp_arena *arena;
-    tp_worker *w;
-} start;
-
-static void prepare_first(void *arg)
+static void prepare(void *arg)
 {
-    start *s = arg;
-    tp_worker *w = s->w;
-    w->machine = tp_machine_new(w->arena, s->d->crew.request, &w->trap);
-    w->machine.devices = s->d;
+    tp_worker *w = arg;
+    w->machine = tp_machine_new(w->arena, w->crew->request, &w->trap);
+    w->machine.devices = (tp_devices *)w->crew; /* its first member */
     w->machine.worker = w->number;
     tp_walk_prepare(&w->machine);
-    w->machine.crew = &s->d->crew;
+    w->machine.crew = w->crew;
 }
 
 /* What all of them share, once the first machine knows how many there are. */
@@ -91,7 +84,7 @@ static void share(tp_devices *d, tp_arena *a, const tp_machine *m)
     d->count = TP_NEWN(a, int64_t, (size_t)d->n * d->counters);
     tp_order_begin(&d->order, a, d->n, d->counters);
     d->rng = tp_rng_new(d->crew.request->seed, 0x64657673);
-    d->turn = (uint32_t)tp_rng_below(&d->rng, d->n);
+    d->turn = UINT32_MAX; /* nobody's yet */
     tp_crew_make_claims(&d->crew, a, m);
 }
 
@@ -113,65 +106,68 @@ static tp_trap keep(tp_arena *a, const tp_trap *t)
     return kept;
 }
 
-/* Threads for all but the first device; false: one could not be made. */
-static bool begin_others(tp_devices *d, tp_arena *a, size_t memory, uint32_t *made)
+/* Machines of all but the first device, in memory that goes with that of the first; TP_OK, or as the first machine. */
+static tp_status equip_others(tp_devices *d, tp_arena *a, tp_trap *trap)
 {
-    for (uint32_t i = 1; i < d->n; i++, ++*made) {
+    size_t left = tp_arena_left(a);
+    for (uint32_t i = 1; i < d->n; i++) {
         tp_worker *w = &d->workers[i];
-        if (!tp_crew_equip(w, &d->crew, a, i, memory))
-            return false;
-        tp_status st = tp_try(w->arena, prepare_first, &(start){d, a, w});
-        w->started = st == TP_OK && pthread_create(&w->thread, NULL, run, w) == 0;
-        if (!w->started) {
-            ++*made;
-            d->status = st == TP_OK ? TP_E_MEMORY : st;
-            d->culprit = i;
-            return false;
-        }
+        w->crew = &d->crew;
+        w->number = i;
+        w->arena = tp_arena_child(a);
+        tp_arena_set_limit(w->arena, left == SIZE_MAX ? 0 : left / d->n + 1);
+        tp_status st = tp_try(w->arena, prepare, w);
+        if (st == TP_OK)
+            continue;
+        *trap = w->trap;
+        return st;
     }
-    return true;
+    return TP_OK;
 }
 
-static tp_status refuse(tp_arena *a, tp_trap *trap, tp_str why)
+/* Once all threads are there the turn is somebody's; where one could not be made the others leave at once. */
+static void begin_threads(tp_devices *d)
 {
-    (void)a;
+    for (uint32_t i = 1; i < d->n; i++) {
+        tp_worker *w = &d->workers[i];
+        w->started = !d->failed && pthread_create(&w->thread, NULL, run, w) == 0;
+        if (w->started)
+            continue;
+        d->all[i].state = ENDED;
+        d->failed = true;
+        d->status = TP_E_MEMORY;
+    }
+    pthread_mutex_lock(&d->lock);
+    d->turn = d->failed ? 0 : (uint32_t)tp_rng_below(&d->rng, d->n);
+    pthread_cond_broadcast(&d->moved);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static tp_status refuse(tp_trap *trap, tp_str why)
+{
     *trap = (tp_trap){.step = -1, .message = why};
     return TP_E_LIMIT;
 }
 
-/* The first machine is prepared: run all, and bring what came of it to *trap and *stats. */
+/* All machines are prepared: run them, and bring what came of it to *trap and *stats. */
 static tp_status run_all(tp_devices *d, tp_arena *a, tp_trap *trap, tp_run_stats *stats)
 {
-    const tp_budget *b = tp_arena_budget(a);
-    const tp_run_request *r = d->crew.request;
-    int64_t before = b ? b->spent : 0;
-    double seconds = b ? b->seconds : 0;
-    uint32_t made = 1;
-    tp_budget *account = tp_exprs_charge(r->kernel->exprs, NULL); /* steps are charged, on each one's own */
+    tp_budget *account = tp_exprs_charge(d->crew.request->kernel->exprs, NULL); /* who evaluates pays for the step */
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->moved, NULL);
-    d->failed = !begin_others(d, a, tp_arena_left(a) / d->n, &made);
-    if (d->failed) { /* whoever is there leaves when it is its turn */
-        for (uint32_t i = made; i < d->n; i++)
-            d->all[i].state = ENDED;
-        d->all[made - 1].state = d->workers[made - 1].started ? d->all[made - 1].state : ENDED;
-        d->turn = 0;
-    }
+    begin_threads(d);
     run(&d->workers[0]);
-    for (uint32_t i = 1; i < made; i++)
-        if (d->workers[i].started) {
+    for (uint32_t i = 1; i < d->n; i++)
+        if (d->workers[i].started)
             pthread_join(d->workers[i].thread, NULL);
-            d->workers[i].started = false;
-        }
-    *trap = keep(a, &d->workers[d->culprit].trap);
-    for (uint32_t i = 1; i < made; i++)
-        if (d->workers[i].arena)
-            tp_crew_join(&d->workers[i], &d->workers[0].machine, a, before, seconds);
-    tp_exprs_charge(r->kernel->exprs, account);
     pthread_cond_destroy(&d->moved);
     pthread_mutex_destroy(&d->lock);
+    tp_exprs_charge(d->crew.request->kernel->exprs, account);
+    for (uint32_t i = 1; i < d->n; i++)
+        tp_crew_add_moved(&d->workers[i], &d->workers[0].machine);
     tp_crew_sum_up(&d->crew, d->workers, stats);
     stats->threads = 1;
+    *trap = keep(a, &d->workers[d->culprit].trap);
     return d->failed ? d->status : TP_OK;
 }
 
@@ -185,9 +181,10 @@ tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
     *trap = (tp_trap){.step = -1};
     *stats = (tp_run_stats){0};
     if (r->observer)
-        return refuse(a, trap, TP_S("a run on several devices is not followed step by step"));
-    tp_crew_equip(first, &d->crew, a, 0, 0);
-    tp_status st = tp_try(a, prepare_first, &(start){d, a, first});
+        return refuse(trap, TP_S("a run on several devices is not followed step by step"));
+    first->crew = &d->crew;
+    first->arena = a;
+    tp_status st = tp_try(a, prepare, first);
     tp_machine *m = &first->machine;
     if (st != TP_OK) {
         *trap = first->trap;
@@ -201,11 +198,16 @@ tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
         return st;
     }
     if (m->grid.steps[0] > MOST_DEVICES)
-        return refuse(a, trap,
+        return refuse(trap,
                       tp_printf(a, "%lld devices; at most %d are executed", (long long)m->grid.steps[0], MOST_DEVICES));
     share(d, a, m);
     tp_walk_time prepared = tp_walk_clock();
+    st = equip_others(d, a, trap);
+    if (st != TP_OK)
+        return st;
     st = run_all(d, a, trap, stats);
+    for (uint32_t i = 1; i < d->n; i++)
+        tp_arena_free(d->workers[i].arena);
     if (st == TP_OK && (st = tp_try(a, check_end, m)) != TP_OK)
         *trap = first->trap;
     tp_walk_times(stats, began, prepared);

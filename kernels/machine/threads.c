@@ -92,7 +92,7 @@ void tp_crew_make_claims(tp_crew *c, tp_arena *a, const tp_machine *m)
 }
 
 /* Its own memory, of what is left, and what is left of the budget. */
-bool tp_crew_equip(tp_worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory)
+static bool equip(tp_worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_t memory)
 {
     const tp_budget *b = tp_arena_budget(a);
     w->crew = c;
@@ -110,21 +110,24 @@ bool tp_crew_equip(tp_worker *w, tp_crew *c, tp_arena *a, uint32_t number, size_
 
 /* ---- all of them ---- */
 
-static void add_moved(tp_traffic *to, const tp_traffic *m)
+void tp_crew_add_moved(const tp_worker *w, const tp_machine *first)
 {
-    to->fetches += m->fetches;
-    to->fetched += m->fetched;
-    to->writes += m->writes;
-    to->written += m->written;
+    for (uint32_t i = 0; w->machine.stats.moved && i < tp_noperands(w->machine.k); i++) {
+        tp_traffic *to = &first->stats.moved[i];
+        const tp_traffic *m = &w->machine.stats.moved[i];
+        to->fetches += m->fetches;
+        to->fetched += m->fetched;
+        to->writes += m->writes;
+        to->written += m->written;
+    }
 }
 
-void tp_crew_join(tp_worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds)
+static void join(tp_worker *w, const tp_machine *first, tp_arena *a, int64_t spent, double seconds)
 {
     tp_budget *b = tp_arena_budget(a);
     if (w->started)
         pthread_join(w->thread, NULL);
-    for (uint32_t i = 0; w->machine.stats.moved && i < tp_noperands(w->machine.k); i++)
-        add_moved(&first->stats.moved[i], &w->machine.stats.moved[i]);
+    tp_crew_add_moved(w, first);
     if (b) {
         tp_charge(a, w->budget.spent - spent);
         tp_budget_child(b, w->budget.seconds - seconds);
@@ -181,7 +184,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
     size_t memory = tp_arena_left(a) / c.n;
     uint32_t made = 0;
     tp_budget *account = tp_exprs_charge(r->kernel->exprs, NULL); /* steps are charged, on each one's own */
-    for (; made < c.n && tp_crew_equip(&all[made], &c, a, made, memory); made++) {
+    for (; made < c.n && equip(&all[made], &c, a, made, memory); made++) {
         all[made].started = made && pthread_create(&all[made].thread, NULL, start, &all[made]) == 0;
         if (made && !all[made].started)
             atomic_store(&c.failed, true);
@@ -190,7 +193,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         atomic_store(&c.failed, true);
     start(&all[0]);
     for (uint32_t t = 1; t < made; t++)
-        tp_crew_join(&all[t], &all[0].machine, a, before, seconds);
+        join(&all[t], &all[0].machine, a, before, seconds);
     tp_exprs_charge(r->kernel->exprs, account);
     tp_crew_sum_up(&c, all, stats);
     bool ok = !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
