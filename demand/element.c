@@ -426,6 +426,8 @@ static void begin(tp_demand *d)
 {
     uint32_t n = d->p->values.len, *uses = TP_NEWN(d->arena, uint32_t, n + 1);
     bool loops = false;
+    if (!d->o.reference && (tp_is_connected(d->k) || tp_has_shards(d->k)))
+        demand_give_up(d, TP_DEMAND_OPEN, "devices that write to each other's memory are not modelled");
     need_meanings(d);
     measure_operands(d);
     for (uint32_t v = 0; v < n; v++)
@@ -487,9 +489,6 @@ static void find_element(void *arg)
     tp_demand *d = r->d;
     const tp_kernel *k = d->k;
     uint32_t o = k->ninputs + r->output;
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs && !d->o.reference; i++)
-        if (tp_is_connected(k) || tp_is_shard(&k->operands[i]))
-            demand_give_up(d, TP_DEMAND_OPEN, "devices that write to each other's memory are not modelled");
     if (!d->begun)
         begin(d);
     if (d->o.reference) {

@@ -203,6 +203,13 @@ static inline bool tp_is_shard(const tp_operand *o)
 {
     return tp_is_far(o) && !o->whole;
 }
+static inline bool tp_has_shards(const tp_kernel *k)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
+        any |= tp_is_shard(&k->operands[i]);
+    return any;
+}
 /* The axis of devices is the first one, if any is. */
 static inline bool tp_has_devices(const tp_kernel *k)
 {

@@ -727,10 +727,8 @@ static tp_str by_others(const tp_kernel *k)
 {
     if (tp_is_connected(k))
         return TP_S("what devices write to each other is followed by execution alone");
-    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        if (tp_is_shard(&k->operands[i]))
-            return TP_S(
-                "an array of which each step sees a part, and copies move others, is followed by execution alone");
+    if (tp_has_shards(k))
+        return TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
     return (tp_str){NULL, 0};
 }
 

@@ -56,6 +56,17 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
                                               (long long)start, (long long)extent);
 }
 
+/* The claim of a number that counts from 0 below the extent. */
+static void check_index(tp_analysis *a, const tp_use *u, tp_claim *c, const char *unknown)
+{
+    if (!u->value.id) {
+        tp_use_unknown(a, c, unknown);
+        return;
+    }
+    c->goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
+    tp_claim_check(a, c, NULL);
+}
+
 static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     tp_claim c = tp_use_claim(a, f, u);
@@ -63,12 +74,7 @@ static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.violated = TP_S("an index of `take` can be out of range");
     c.label = tp_message(a, "there are %.*s", TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("jnp.take fills with NaN or clamps, by its mode; a TPU reads what lies there");
-    if (!u->value.id) {
-        tp_use_unknown(a, &c, "the index depends on data, or its int32 arithmetic may overflow");
-        return;
-    }
-    c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
-    tp_claim_check(a, &c, NULL);
+    check_index(a, u, &c, "the index depends on data, or its int32 arithmetic may overflow");
 }
 
 static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
@@ -79,12 +85,7 @@ static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.violated = tp_message(a, "there may be no device of that number: `%.*s` is less than %.*s", TP_FMT(c.subject),
                             TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("a number that no device has is not checked: on a mesh it names another row");
-    if (!u->value.id) {
-        tp_use_unknown(a, &c, "the device depends on data, or its int32 arithmetic may overflow");
-        return;
-    }
-    c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
-    tp_claim_check(a, &c, NULL);
+    check_index(a, u, &c, "the device depends on data, or its int32 arithmetic may overflow");
 }
 
 static void check(tp_analysis *a)

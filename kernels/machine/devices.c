@@ -44,16 +44,12 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void watch(tp_devices *d, const tp_region *r)
+static bool watch(const tp_statement *s, void *devices)
 {
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_statement *s = &r->at[i];
-        if (s->kind == TP_COPY_START)
-            d->watched[s->from->operand] = d->watched[s->access->operand] = true;
-        watch(d, &s->test);
-        watch(d, &s->body);
-        watch(d, &s->orelse);
-    }
+    tp_devices *d = devices;
+    if (s->kind == TP_COPY_START)
+        d->watched[s->from->operand] = d->watched[s->access->operand] = true;
+    return false;
 }
 
 static void prepare(void *arg)
@@ -75,7 +71,7 @@ static void share(tp_devices *d, tp_arena *a, const tp_machine *m)
     d->all = TP_NEWN(a, doing, d->n);
     d->watched = TP_NEWN(a, bool, operands);
     d->base = TP_NEWN(a, uint32_t, operands);
-    watch(d, &m->k->body->statements);
+    tp_region_any(&m->k->body->statements, watch, d);
     for (uint32_t i = 0; i < operands; i++) {
         d->base[i] = d->counters;
         d->has_barrier |= m->k->operands[i].memory == TP_MEM_BARRIER;

@@ -121,14 +121,9 @@ static void note(tp_machine *m)
     tp_leave(m->arena, TP_E_LIMIT);
 }
 
-static bool same_part(const tp_slice *a, const tp_slice *b)
+static bool is_part(const tp_slice *part, const tp_slice *s)
 {
-    if (!a || !b)
-        return a == b;
-    for (uint32_t i = 0; i < a->rank; i++)
-        if (a->start[i] != b->start[i] || a->size[i] != b->size[i] || a->stride[i] != b->stride[i])
-            return false;
-    return true;
+    return part && s ? tp_same_slice(part, s) : part == s;
 }
 
 void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes)
@@ -140,7 +135,7 @@ void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool 
     size_t after = d->order.acts[m->worker].len;
     for (uint32_t i = x->touches.len; i-- > 0 && x->touches.at[i].after == after;)
         if (x->touches.at[i].operand == operand && x->touches.at[i].writes == writes &&
-            same_part(x->touches.at[i].part, s))
+            is_part(x->touches.at[i].part, s))
             return;
     note(m);
     tp_slice *part = s ? TP_NEW(m->arena, tp_slice) : NULL;
@@ -166,8 +161,7 @@ static void add(tp_machine *m, tp_machine *there, uint32_t operand, size_t eleme
 _Noreturn static void not_entered(tp_machine *m, const tp_statement *at, int64_t step, uint32_t by, uint32_t operand,
                                   uint32_t there)
 {
-    m->at = at;
-    m->step = step;
+    place(m, by, at, step);
     tp_trap_raise(
         m, TP_RULE_IN_FLIGHT, name_of(m, operand),
         "device %u may reach `%.*s` of device %u before that device enters the kernel: no wait for its barrier "
@@ -196,9 +190,7 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
                        const tp_slice *destination, size_t counter, size_t arrival)
 {
     tp_devices *d = m->devices;
-    int64_t bits = tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits;
-    for (uint32_t i = 0; i < destination->rank; i++)
-        bits *= destination->size[i]; /* of a part that is there */
+    int64_t bits = tp_slice_bits(m, s->access->operand, destination);
     if (!bits)
         return;
     note(m);
@@ -245,9 +237,6 @@ void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, 
 {
     tp_devices *d = m->devices;
     uint32_t semaphore = s->semaphore->operand;
-    if (n < 0)
-        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, semaphore), "%s `%.*s` by %lld",
-                      s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(name_of(m, semaphore)), (long long)n);
     if (s->kind == TP_AWAIT) {
         take(m, s, counter, n);
         return;
@@ -368,21 +357,18 @@ void tp_exchange_check(void *arg)
     }
 }
 
-/* The first statement that counts on this semaphore. */
-static const tp_statement *first_use(const tp_region *r, uint32_t semaphore)
+typedef struct user {
+    uint32_t semaphore;
+    const tp_statement *first; /* that counts on it */
+} user;
+
+static bool uses(const tp_statement *s, void *ctx)
 {
-    const tp_statement *found = NULL;
-    for (uint32_t i = 0; i < r->len && !found; i++) {
-        const tp_statement *s = &r->at[i];
-        bool here =
-            (s->semaphore && s->semaphore->operand == semaphore) || (s->arrival && s->arrival->operand == semaphore);
-        found = here ? s : first_use(&s->test, semaphore);
-        if (!found)
-            found = first_use(&s->body, semaphore);
-        if (!found)
-            found = first_use(&s->orelse, semaphore);
-    }
-    return found;
+    user *u = ctx;
+    bool here =
+        (s->semaphore && s->semaphore->operand == u->semaphore) || (s->arrival && s->arrival->operand == u->semaphore);
+    u->first = here ? s : NULL;
+    return here;
 }
 
 static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t number, const char *when)
@@ -394,7 +380,9 @@ static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t numb
             bool bits = m->k->operands[i].memory == TP_MEM_DMA_SEMAPHORE;
             if (!left)
                 continue;
-            place(m, number, first_use(m->body, i), m->step);
+            user u = {.semaphore = i};
+            tp_region_any(m->body, uses, &u);
+            place(m, number, u.first, m->step);
             tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
                           TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
                           when);

@@ -259,14 +259,6 @@ struct tp_late {
     tp_cells from; /* what is shown there */
 };
 
-static bool same_part(const tp_slice *a, const tp_slice *b)
-{
-    bool same = !a->cut && !b->cut;
-    for (uint32_t d = 0; d < a->rank; d++)
-        same &= a->start[d] == b->start[d] && a->size[d] == b->size[d] && a->stride[d] == b->stride[d];
-    return same;
-}
-
 /* Is there surely no element in both? */
 static bool lie_apart(const tp_slice *a, const tp_slice *b)
 {
@@ -286,7 +278,7 @@ static void copy_now(tp_machine *m, tp_ref *r, const tp_slice *part, bool writes
         tp_late *late = &r->late[n];
         if (lie_apart(&late->at, part))
             r->late[kept++] = *late;
-        else if (!writes || !(part->whole || same_part(&late->at, part)))
+        else if (!writes || !(part->whole || tp_same_slice(&late->at, part)))
             move_store(m, &late->at, &r->cells, &late->from);
     }
     r->nlate = kept;
@@ -311,7 +303,7 @@ static bool copy_later(tp_machine *m, const tp_statement *statement, tp_ref *r, 
 static bool show_late(tp_machine *m, tp_cells *out, tp_ref *r, const tp_slice *s)
 {
     for (uint32_t n = 0; n < r->nlate; n++)
-        if (same_part(&r->late[n].at, s) && same_rows(out, &r->late[n].from)) {
+        if (tp_same_slice(&r->late[n].at, s) && same_rows(out, &r->late[n].from)) {
             tp_show_numbers(m, out, &r->late[n].from);
             return true;
         }
@@ -489,7 +481,11 @@ static void exec_wait(tp_machine *m, const tp_statement *s)
 
 static void exec_count(tp_machine *m, const tp_statement *s)
 {
-    int64_t n = scalar_int(m, s->value, m->k->operands[s->semaphore->operand].name, "the count of a semaphore");
+    tp_str name = m->k->operands[s->semaphore->operand].name;
+    int64_t n = scalar_int(m, s->value, name, "the count of a semaphore");
+    if (n < 0)
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name, "%s `%.*s` by %lld",
+                      s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(name), (long long)n);
     if (m->devices)
         tp_exchange_count(m, device_of(m, s), s, n, counter(m, s->semaphore));
     else

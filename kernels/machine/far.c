@@ -19,7 +19,7 @@ void tp_far_prepare(tp_machine *m, tp_ref *r)
 
 void tp_far_begin(tp_ref *r)
 {
-    for (size_t i = 0; r->writer && i < r->cells.n; i++)
+    for (size_t i = 0; i < r->cells.n; i++)
         r->writer[i] = r->reader[i] = NOBODY;
 }
 

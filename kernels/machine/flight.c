@@ -33,7 +33,7 @@ void tp_flights_prepare(tp_machine *m)
     }
 }
 
-static int64_t bits_of(const tp_machine *m, uint32_t operand, const tp_slice *s)
+int64_t tp_slice_bits(const tp_machine *m, uint32_t operand, const tp_slice *s)
 {
     int64_t n = tp_dtype_info(m->k->operands[operand].dtype)->bits;
     for (uint32_t d = 0; d < s->rank; d++)
@@ -59,6 +59,14 @@ static bool progressions_meet(int64_t a, int64_t na, int64_t sa, int64_t b, int6
             return true;
     }
     return false;
+}
+
+bool tp_same_slice(const tp_slice *a, const tp_slice *b)
+{
+    bool same = !a->cut && !b->cut;
+    for (uint32_t d = 0; d < a->rank; d++)
+        same &= a->start[d] == b->start[d] && a->size[d] == b->size[d] && a->stride[d] == b->stride[d];
+    return same;
 }
 
 bool tp_slices_meet(const tp_slice *a, const tp_slice *b)
@@ -120,7 +128,7 @@ void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *sourc
 void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
                      size_t counter)
 {
-    int64_t bits = bits_of(m, s->access->operand, destination);
+    int64_t bits = tp_slice_bits(m, s->access->operand, destination);
     int64_t *pending = &m->flights->pending[s->semaphore->operand][counter];
     tp_spend(m->arena, 16);
     if (!bits) /* nothing is moved */
@@ -172,9 +180,6 @@ void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t cou
     const tp_operand *semaphore = &m->k->operands[s->semaphore->operand];
     int64_t *count = &m->flights->pending[s->semaphore->operand][counter];
     tp_spend(m->arena, 16);
-    if (n < 0)
-        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name, "%s `%.*s` by %lld",
-                      s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(semaphore->name), (long long)n);
     if (s->kind == TP_AWAIT && n > *count)
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name,
                       "waits for %lld on `%.*s`, which has %lld: it waits for ever", (long long)n,

@@ -329,6 +329,10 @@ void tp_far_touch(tp_machine *m, tp_ref *r, const tp_slice *s, const tp_cells *m
 void tp_flights_prepare(tp_machine *m);
 void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
 void tp_flight_window(tp_machine *m, uint32_t operand);
+/* Bits of a part of an operand. */
+int64_t tp_slice_bits(const tp_machine *m, uint32_t operand, const tp_slice *s);
+/* The same elements, for all that is known: none of the two is cut. */
+bool tp_same_slice(const tp_slice *a, const tp_slice *b);
 /* Is some element of a ref in both? */
 bool tp_slices_meet(const tp_slice *a, const tp_slice *b);
 /* A copy within one buffer: its sides lie apart. */

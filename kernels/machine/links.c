@@ -1,6 +1,8 @@
 /* Some operations over float32 in one pass: what one of them hands to the next stays in registers. Each is rounded for
  * itself. */
 #include "base/vectorised.h"
+#include <stdlib.h>
+
 #include "kernels/machine/internal.h"
 
 enum { VECTORS = 8 }; /* in flight for each step, so that none waits for itself */
@@ -18,7 +20,7 @@ typedef float lanes __attribute__((vector_size(64), aligned(sizeof(float)), may_
                 OPERATION(ADD, +, N)                                                                                   \
                 OPERATION(SUB, -, N)                                                                                   \
                 OPERATION(MUL, *, N)                                                                                   \
-            default: __builtin_unreachable();                                                                          \
+            default: abort(); /* no such link */                                                                       \
             }                                                                                                          \
         }                                                                                                              \
         EACH(N, PUT(V, (V *)(void *)(to + i) + j, sum[j]))                                                             \

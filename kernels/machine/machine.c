@@ -420,7 +420,8 @@ static void begin_run(tp_machine *m, uint32_t index)
     tp_ref *r = &m->refs[index];
     r->resident = true;
     r->returned = false;
-    tp_far_begin(r);
+    if (r->writer)
+        tp_far_begin(r);
     if (r->owner)
         claim_elements(m, r, tp_parallel_number(m));
     else if (r->visited)
