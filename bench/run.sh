@@ -34,7 +34,9 @@ if [ -x build/venv/bin/python ]; then
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py
     build/venv/bin/python bench/gallery.py --json build/bench/gallery.json --markdown build/bench/PERFORMANCE.md --svg build/bench/performance.svg
-    { cat build/bench/many.md; printf '```\n'; cat build/bench/scale.txt; printf '```\n'; } >> build/bench/PERFORMANCE.md
+    build/venv/bin/python bench/copies.py > build/bench/copies.md || status=1
+    cat build/bench/copies.md
+    { printf '\n## Kernels with copies\n\nMade by `bench/copies.py`: the engine beside others, CPU time, with the spread of the rounds.\n\n'; cat build/bench/copies.md; echo; cat build/bench/many.md; printf '```\n'; cat build/bench/scale.txt; printf '```\n'; } >> build/bench/PERFORMANCE.md
 else
     echo "skipped: the comparison with JAX (make test-jax makes build/venv)"
 fi
