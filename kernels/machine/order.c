@@ -47,14 +47,14 @@ static void add(running *r, uint32_t device, uint32_t counter, int64_t n)
     r->o->ready[r->nready++] = device;
 }
 
+/* What a copy that has not ended may have brought: all but the last. */
 static void start(running *r, const tp_act *a)
 {
     const tp_shipment *s = &r->o->copies.at[a->copy];
     bool left = r->without->copy && r->without->of == a->copy;
-    if (s->sent != TP_NO_COUNTER && !(left && r->without->source))
-        add(r, s->from, s->sent, s->n);
-    if (!left)
-        add(r, s->to, s->arrived, s->n);
+    if (s->sent != TP_NO_COUNTER)
+        add(r, s->from, s->sent, s->n - (left && r->without->source));
+    add(r, s->to, s->arrived, s->n - left);
 }
 
 static void go_on(running *r, uint32_t device)

@@ -5,12 +5,12 @@
  * run in, each device does the same acts, and either all come to their ends or the same ones are stuck
  * (G. Kahn, "The semantics of a simple language for parallel programming", IFIP 1974, on processes that wait for one
  * channel at a time). An act a happens before an act b in every order exactly if b is never done where a is left out:
- * where its device stops before a, or the bytes of a never come. One run of counters tells that, and no order
+ * where its device stops before a, or the last byte of a never comes. One run of counters tells that, and no order
  * needs to be tried.
  *
- * A copy reads its source and writes its destination at any time between its start and the signals that it gives.
- * It is ordered with what touches the same elements if that is done before its start in every order, or after its
- * signal.
+ * A copy reads its source and writes its destination at any time between its start and the last of the bytes that it
+ * counts, one by one: a wait for fewer tells nothing of it. It is ordered with what touches the same elements if that
+ * is done before its start in every order, or after its last byte.
  */
 #ifndef TP_ORDER_H
 #define TP_ORDER_H
@@ -62,8 +62,8 @@ size_t tp_order_start(tp_order *o, tp_arena *a, tp_shipment s);
 typedef struct tp_omission {
     uint32_t device; /* stops before its act number `act`; no device: none does */
     size_t act;
-    bool copy;   /* number `of` gives no signal that it has arrived; */
-    bool source; /* ... nor that its source was read */
+    bool copy;   /* the last unit that number `of` counts where it arrives; */
+    bool source; /* ... and where its source is read */
     size_t of;
 } tp_omission;
 #define TP_NO_DEVICE UINT32_MAX

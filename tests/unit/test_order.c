@@ -5,12 +5,12 @@
 #include "kernels/machine/order.h"
 #include "tests/unit/support.h"
 
-enum { TRIALS = 3000, DEVICES = 3, COUNTERS = 2, ACTS = 4, COPIES = DEVICES * ACTS, STATES = 1 << 18 };
+enum { TRIALS = 1500, DEVICES = 3, COUNTERS = 2, ACTS = 4, COPIES = DEVICES * ACTS, STATES = 1 << 18 };
 
 typedef struct moment {
     uint8_t at[DEVICES];
     int8_t count[DEVICES][COUNTERS];
-    uint8_t copy[COPIES]; /* 0: not begun, 1: in flight, 2: its source is read, 3: it is there */
+    uint8_t begun[COPIES], sent[COPIES], arrived[COPIES]; /* of a copy's units: counted one by one */
 } moment;
 
 typedef struct search {
@@ -38,8 +38,8 @@ static void visit(search *s, const moment *m)
     s->hash[slot] = s->n;
     for (uint32_t c = 0; c < s->o->copies.len; c++)
         for (uint32_t d = 0; d < s->o->devices; d++) {
-            s->beside[0][c][d][m->at[d]] |= m->copy[c] == 1;
-            s->beside[1][c][d][m->at[d]] |= m->copy[c] == 1 || m->copy[c] == 2;
+            s->beside[0][c][d][m->at[d]] |= m->begun[c] && m->sent[c] < s->o->copies.at[c].n;
+            s->beside[1][c][d][m->at[d]] |= m->begun[c] && m->arrived[c] < s->o->copies.at[c].n;
         }
 }
 
@@ -54,7 +54,7 @@ static void next_of_device(search *s, const moment *from, uint32_t d)
     if (a->kind == TP_ACT_WAIT && *count < a->n)
         return;
     if (a->kind == TP_ACT_START)
-        m.copy[a->copy] = 1;
+        m.begun[a->copy] = 1;
     else
         *count = (int8_t)(*count + (a->kind == TP_ACT_WAIT ? -a->n : a->n));
     m.at[d]++;
@@ -64,16 +64,19 @@ static void next_of_device(search *s, const moment *from, uint32_t d)
 static void next_of_copy(search *s, const moment *from, uint32_t c)
 {
     const tp_shipment *x = &s->o->copies.at[c];
-    moment m = *from;
-    if (!m.copy[c] || m.copy[c] == 3)
-        return;
-    if (m.copy[c]++ == 1) {
+    if (from->begun[c] && from->sent[c] < x->n) {
+        moment m = *from;
+        m.sent[c]++;
         if (x->sent != TP_NO_COUNTER)
-            m.count[x->from][x->sent] = (int8_t)(m.count[x->from][x->sent] + x->n);
-    } else {
-        m.count[x->to][x->arrived] = (int8_t)(m.count[x->to][x->arrived] + x->n);
+            m.count[x->from][x->sent]++;
+        visit(s, &m);
     }
-    visit(s, &m);
+    if (from->arrived[c] < from->sent[c]) { /* what arrives has been read */
+        moment m = *from;
+        m.arrived[c]++;
+        m.count[x->to][x->arrived]++;
+        visit(s, &m);
+    }
 }
 
 static void make(tp_order *o, tp_arena *a, tp_rng *r)
@@ -83,7 +86,7 @@ static void make(tp_order *o, tp_arena *a, tp_rng *r)
         uint64_t n = tp_rng_below(r, ACTS + 1);
         for (uint64_t i = 0; i < n; i++) {
             uint32_t other = (uint32_t)tp_rng_below(r, o->devices), counter = (uint32_t)tp_rng_below(r, COUNTERS);
-            int64_t by = 1 + (int64_t)tp_rng_below(r, 2);
+            int64_t by = 1 + (int64_t)tp_rng_below(r, 3);
             switch (tp_rng_below(r, 5)) {
             case 0:
             case 1: tp_order_wait(o, a, d, counter, by); break;
