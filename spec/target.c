@@ -111,3 +111,8 @@ int64_t tp_target_vmem(const tp_target *t)
 {
     return t->vmem_limit ? t->vmem_limit : t->vmem_bytes;
 }
+
+int tp_target_cores(const tp_target *t)
+{
+    return t->megacore ? t->cores : 1;
+}

@@ -36,5 +36,7 @@ tp_target tp_target_read(tp_ctx *c, const tp_json *v);
 _Noreturn void tp_target_unknown(tp_ctx *c, tp_loc loc, tp_str name);
 /* Bytes of VMEM a kernel's declared buffers may take. */
 int64_t tp_target_vmem(const tp_target *t);
+/* Cores that one kernel runs on: those of a megacore chip, else 1. */
+int tp_target_cores(const tp_target *t);
 
 #endif

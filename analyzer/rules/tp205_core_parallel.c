@@ -2,7 +2,7 @@
 
 static void check(tp_analysis *a)
 {
-    int cores = a->k->target.megacore ? a->k->target.cores : 1;
+    int cores = tp_target_cores(&a->k->target);
     for (uint32_t i = 0; i < a->k->naxes; i++) {
         const tp_axis *x = &a->k->axes[i];
         if (!x->per_core)

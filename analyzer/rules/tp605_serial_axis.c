@@ -70,7 +70,7 @@ static uint32_t leading_axis(tp_analysis *a, const int64_t *env, int64_t *steps)
 static void check(tp_analysis *a)
 {
     enum { LEAST = 4 }; /* steps that are worth a second core */
-    int cores = a->k->target.megacore ? a->k->target.cores : 1;
+    int cores = tp_target_cores(&a->k->target);
     int64_t *env = cores > 1 && a->k->body && is_sound(&a->out->findings) ? tp_advice_sizes(a) : NULL, steps = 0;
     uint32_t x = env ? leading_axis(a, env, &steps) : a->k->naxes;
     if (x == a->k->naxes || a->k->axes[x].parallel || steps < LEAST || !could_be_parallel(a, x))

@@ -293,6 +293,38 @@ def other_formats(folder):
     return len(wrong)
 
 
+def specs_of(folder):
+    return sorted(str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*.tile.json"))
+
+
+def documents():
+    """The objects of `cost`, `assess` and `sweep`, each against its schema in docs: of the gallery and its broken siblings, of kernels
+    with an unknown, measured and not."""
+    sweeps = [["--over", "bm=60:256:4,T=float32|bfloat16,target=v4|v5e", "--measure", "2", "examples/matmul/matmul.tile.json"],
+              ["--over", "bq=100|128", "examples/attention/flash_attention.tile.json"], ["--over", "N=1:4", "examples/attention/paged_decode.tile.json"]]
+    asked = {
+        "cost": [["cost", path] for folder in ("examples", "tests/cost", "tests/devices", "tests/semantics") for path in specs_of(folder)],
+        "assessment": [["assess", "--runs", "1", path] for path in [*specs_of("tests/assess"), "examples/attention/paged_decode.tile.json"]]
+        + [["assess", "examples/matmul/matmul_relu.tile.json"]],
+        "sweep": [["sweep", *args] for args in sweeps],
+    }
+    wrong, read = [], 0
+    for name, commands in asked.items():
+        schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        for args in commands:
+            out = subprocess.run([PROGRAM, args[0], "--format", "json", *args[1:]], cwd=ROOT, capture_output=True, text=True)
+            if not out.stdout.strip():  # a spec that cannot be read, or has no case
+                continue
+            read += 1
+            wrong += [f"{' '.join(args)}: {e.json_path}: {e.message[:200]}" for e in validator.iter_errors(json.loads(out.stdout))]
+    print(f"reports: {read} objects of cost, assess and sweep, {len(wrong)} outside their schemas")
+    for w in wrong[:20]:
+        print(f"  {w}", file=sys.stderr)
+    return len(wrong) + (read < 100)
+
+
 def sizes_of_a_case(spec):
     """Sizes and dtypes at which a spec of the gallery runs on filled inputs: those of its first case of `cost`."""
     out = subprocess.run([PROGRAM, "cost", "--format", "json", spec], cwd=ROOT, capture_output=True, text=True)
@@ -307,7 +339,7 @@ def traces():
     """`run --trace` of every gallery kernel, against the schema beside this file."""
     validator = jsonschema.Draft202012Validator(json.loads((ROOT / "tests" / "jax" / "trace.schema.json").read_text()))
     wrong, events = [], 0
-    paths = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "examples").rglob("*.tile.json")) if "broken" not in p.parts]
+    paths = [path for path in specs_of("examples") if "/broken/" not in path]
     with tempfile.TemporaryDirectory() as place:
         file = pathlib.Path(place) / "trace.json"
         for path in paths:
@@ -351,6 +383,7 @@ def main():
                 print(f"{command} {folder}: {error.json_path}: {error.message[:300]}", file=sys.stderr)
         print(f"reports: {specs} specs in the json of {command}, {bad} outside the schema")
     bad += sum(other_formats(folder) for folder in SPECS)
+    bad += documents()
     bad += traces()
     bad += pages()
     sys.exit(bad > 0)
