@@ -237,9 +237,9 @@ void tp_write_pipelines(tp_reader *r, tp_block *body)
     find_statements(&w, body);
     for (uint32_t i = 0; i < w.declared.len; i++)
         take(&w, w.declared.at[i].name);
-    pipe_find_node(&(walk){NULL, take_name, &w, 0}, body);
+    pipe_find_node(&(walk){.test = take_name, .ctx = &w}, body);
     for (uint32_t i = 0; i < w.n; i++)
-        pipe_find_node(&(walk){NULL, take_name, &w, 0}, &w.all[i].body);
+        pipe_find_node(&(walk){.test = take_name, .ctx = &w}, &w.all[i].body);
     write_under(&w, body);
     for (uint32_t i = 0; i < w.n; i++)
         if (!w.used[i])

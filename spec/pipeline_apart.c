@@ -45,13 +45,10 @@ static bool waits_for_others(const tp_node *n, void *ctx)
     return base && !makes(ctx, base->text);
 }
 
-static bool stored(const tp_block *b, tp_str array)
+static bool stores(const tp_syntax *s, void *ctx)
 {
-    for (uint32_t i = 0; i < b->len; i++)
-        if ((b->at[i]->kind == TP_S_STORE && pipe_is_of(b->at[i]->target, array)) || stored(&b->at[i]->body, array) ||
-            stored(&b->at[i]->orelse, array))
-            return true;
-    return false;
+    const asked *a = ctx;
+    return s->kind == TP_S_STORE && pipe_is_of(s->target, a->x->array);
 }
 
 _Noreturn static void fail_apart(writer *w, const window *x, const tp_syntax *s, const char *what)
@@ -65,7 +62,8 @@ _Noreturn static void fail_apart(writer *w, const window *x, const tp_syntax *s,
 /* What a prefetch sees depends on the buffers where anything that it reads is written meanwhile. */
 void pipe_check_apart(writer *w, const tp_syntax *s)
 {
-    bool waits = pipe_find_node(&(walk){w->body, waits_for_others, &w->step, 0}, &w->step) != NULL;
+    bool waits =
+        pipe_find_node(&(walk){.functions = w->body, .test = waits_for_others, .ctx = &w->step}, &w->step) != NULL;
     for (uint32_t i = 0; i < w->nwindows; i++) {
         window *x = &w->windows[i];
         asked a = {w, x, &w->step};
@@ -74,13 +72,14 @@ void pipe_check_apart(writer *w, const tp_syntax *s)
                 fail_apart(w, x, s,
                            k >= w->ninputs ? "goes out by two windows of one pipeline"
                                            : "comes in and goes out in one pipeline");
-        if (x->output && pipe_find_node(&(walk){w->body, pipe_is_name, &x->array, 0}, &w->step))
+        if (x->output &&
+            pipe_find_node(&(walk){.functions = w->body, .test = pipe_is_name, .ctx = &x->array}, &w->step))
             fail_apart(w, x, s, "goes out in a pipeline whose step uses it");
-        if (pipe_find_node(&(walk){w->body, writes, &a, 0}, &w->step) || stored(&w->step, x->array))
+        if (pipe_find_node(&(walk){.functions = w->body, .test = writes, .ctx = &a, .statement = stores}, &w->step))
             fail_apart(w, x, s, "comes in in a pipeline whose step writes it");
-        bool flies = waits && pipe_find_node(&(walk){NULL, starts, &a, 0}, w->body);
+        bool flies = waits && pipe_find_node(&(walk){.test = starts, .ctx = &a}, w->body);
         for (uint32_t p = 0; waits && !flies && p < w->n; p++)
-            flies = pipe_find_node(&(walk){NULL, starts, &a, 0}, &w->all[p].body) != NULL;
+            flies = pipe_find_node(&(walk){.test = starts, .ctx = &a}, &w->all[p].body) != NULL;
         if (flies)
             fail_apart(w, x, s, "is moved by a pipeline whose step waits for copies, and by such a copy");
     }

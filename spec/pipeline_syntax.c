@@ -73,40 +73,36 @@ const tp_node *pipe_find_in_node(const tp_node *n, node_test test, void *ctx)
     return NULL;
 }
 
-typedef struct calls {
-    const walk *f;
-    const tp_node *found;
-} calls;
-
 static bool test_with_calls(const tp_node *n, void *ctx)
 {
-    calls *c = ctx;
-    if (c->f->test(n, c->f->ctx)) {
-        c->found = n;
-        return true;
+    const walk *f = ctx;
+    bool found = f->test(n, f->ctx);
+    for (uint32_t i = 0; !found && n->kind == TP_N_CALL && f->functions && i < f->functions->len; i++) {
+        const tp_syntax *s = f->functions->at[i];
+        walk deeper = *f;
+        if (s->kind == TP_S_DEF && tp_str_eq(s->value->text, n->text) && deeper.depth++ < TP_MAX_CALLS)
+            found = pipe_find_node(&deeper, &s->body) != NULL;
     }
-    for (uint32_t i = 0; n->kind == TP_N_CALL && c->f->functions && i < c->f->functions->len; i++) {
-        const tp_syntax *s = c->f->functions->at[i];
-        walk deeper = *c->f;
-        if (s->kind != TP_S_DEF || !tp_str_eq(s->value->text, n->text) || deeper.depth++ == TP_MAX_CALLS)
-            continue;
-        c->found = pipe_find_node(&deeper, &s->body);
-        if (c->found)
-            return true;
-    }
-    return false;
+    return found;
+}
+
+const tp_node *pipe_find_with_calls(const walk *f, const tp_node *n)
+{
+    walk here = *f;
+    return pipe_find_in_node(n, test_with_calls, &here);
 }
 
 const tp_node *pipe_find_node(const walk *f, const tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
-        const tp_node *parts[] = {s->target, s->note, s->value};
-        calls c = {.f = f};
-        for (size_t k = 0; k < 3; k++)
-            if (pipe_find_in_node(parts[k], test_with_calls, &c))
-                return c.found;
-        const tp_node *found = pipe_find_node(f, &s->body);
+        const tp_node *parts[] = {s->target, s->note, s->value}, *found = NULL;
+        if (f->statement && f->statement(s, f->ctx))
+            return s->target;
+        for (size_t k = 0; k < 3 && !found; k++)
+            found = pipe_find_with_calls(f, parts[k]);
+        if (!found)
+            found = pipe_find_node(f, &s->body);
         if (!found)
             found = pipe_find_node(f, &s->orelse);
         if (found)

@@ -10,12 +10,14 @@ static bool is_loaded(const tp_node *n, void *ctx)
     writer *w = ctx;
     const tp_name *base =
         n->kind == TP_N_INDEX && n->kids[0]->kind == TP_N_NAME ? tp_scope_find(&w->r->names, n->kids[0]->text) : NULL;
-    return n->kind == TP_N_INDEX && (!base || base->kind != TP_NAME_TABLE);
+    tp_prim p = n->kind == TP_N_CALL ? tp_prim_find(n->text) : TP_PRIMS;
+    return (n->kind == TP_N_INDEX && (!base || base->kind != TP_NAME_TABLE)) ||
+           (p != TP_PRIMS && tp_prim_info(p)->class == TP_CLASS_MEMORY);
 }
 
 static void check_steady(writer *w, const tp_node *n)
 {
-    const tp_node *load = pipe_find_in_node(n, is_loaded, w);
+    const tp_node *load = pipe_find_with_calls(&(walk){.functions = w->body, .test = is_loaded, .ctx = w}, n);
     if (load)
         tp_raise(w->c, TP_RULE_SPEC_TYPE, tp_node_loc(w->c, load),
                  "assign it to a name before the pipeline runs, or read a table that is not mutable",

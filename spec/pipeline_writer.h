@@ -83,9 +83,12 @@ typedef struct walk {
     node_test test;
     void *ctx;
     uint32_t depth;
+    bool (*statement)(const tp_syntax *s, void *ctx); /* found is the target of one that this holds for; NULL: none */
 } walk;
-/* The first node of the block, and of the functions that it calls, that the test holds for; NULL: none. */
+/* The first node of the block, and of the functions that it calls, that a test holds for; NULL: none. */
 const tp_node *pipe_find_node(const walk *f, const tp_block *b);
+/* The first call, or other node, in n that the test holds for, there or in what it calls. */
+const tp_node *pipe_find_with_calls(const walk *f, const tp_node *n);
 /* A test: is it the name that ctx, a tp_str, has? */
 bool pipe_is_name(const tp_node *n, void *text);
 bool pipe_mentions(const tp_node *n, tp_str text);
