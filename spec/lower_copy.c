@@ -62,10 +62,6 @@ static tp_vid device(tp_lower *l, const tp_node *n)
                        "the axis `%.*s` is parallel: its steps have no order in which devices "
                        "could wait for each other",
                        TP_FMT(l->k->axes[a].name));
-    for (uint32_t i = l->k->ninputs; i < l->k->ninputs + l->k->noutputs; i++)
-        if (tp_is_far(&l->k->operands[i]) && !tp_is_shard(&l->k->operands[i]))
-            lower_fail(l, n, "give it a dimension of devices: \"block_shape\": [null, …], \"index_map\": [\"d\", 0, …]",
-                       "all devices write the same array `%.*s`", TP_FMT(l->k->operands[i].name));
     tp_vid v = lower_coerce(l, lower_expr(l, n), TP_I32, n);
     if (lower_value(l, v)->rank)
         lower_fail(l, n, NULL, "a device is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));

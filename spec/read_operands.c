@@ -188,12 +188,22 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
     o->revisit_any = true;
 }
 
-/* Is it the part of the array that belongs to this device: [null, …] at [d, 0, …]? */
+/* Does its window stay within the part of the array that belongs to this device? */
+static bool is_at_device(tp_reader *r, const tp_operand *o)
+{
+    int64_t block = 0;
+    bool one =
+        o->rank &&
+        (o->dims[0].kind == TP_DIM_SQUEEZED ||
+         (o->dims[0].kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, o->dims[0].block, &block) && block == 1));
+    return one && tp_same(tp_expr_normal(r->k->exprs, o->dims[0].index), tp_sym(r->k->exprs, r->k->axes[0].sym));
+}
+
+/* Is it that part: [null, …] at [d, 0, …]? */
 static bool is_of_device(tp_reader *r, const tp_operand *o)
 {
     int64_t start = 0;
-    bool is = o->rank && o->dims[0].kind == TP_DIM_SQUEEZED &&
-              tp_same(tp_expr_normal(r->k->exprs, o->dims[0].index), tp_sym(r->k->exprs, r->k->axes[0].sym));
+    bool is = is_at_device(r, o) && o->dims[0].kind == TP_DIM_SQUEEZED;
     for (uint32_t d = 1; d < o->rank; d++)
         is &= o->dims[d].kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, o->dims[d].index, &start) && !start &&
               tp_same(tp_expr_normal(r->k->exprs, o->dims[d].block), tp_expr_normal(r->k->exprs, o->shape[d]));
@@ -212,6 +222,10 @@ static void check_devices(tp_reader *r, const tp_operand *o, const tp_json *v)
                            TP_FMT(r->k->axes[0].name))
                      .p,
                  "`%.*s` stays where it is: its block is the part of one device", TP_FMT(o->name));
+    if (tp_has_devices(r->k) && o->role == TP_OUTPUT && !is_at_device(r, o))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "name")->loc,
+                 tp_printf(r->c->arena, "block_shape [null, …], index_map [\"%.*s\", …]", TP_FMT(r->k->axes[0].name)).p,
+                 "a device writes its own part of `%.*s`, along a first dimension of devices", TP_FMT(o->name));
 }
 
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)
