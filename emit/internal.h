@@ -47,8 +47,15 @@ void emit_side(emitter *e, const tp_node *place);
 void emit_pipeline(emitter *e, const tp_syntax *s);
 bool emit_steps(emitter *e, tp_str axis);
 
-/* (8, 128): a list of integer expressions. */
-void emit_shape(emitter *e, const tp_json *list);
+/* (8, 128): a list of integer expressions, but for so many at its front. */
+void emit_shape(emitter *e, const tp_json *list, uint32_t without);
+
+/* pallas_devices.c: does each device have its part of the operand, along a dimension in front? */
+bool emit_is_part(const tp_kernel *k, uint32_t operand);
+/* Names in the body: the number of the device, and its barrier. */
+void emit_device(emitter *e);
+/* `call` on each device. */
+void emit_shard_map(emitter *e);
 /* pallas_prepare.c: the function of "prepare", and its call; nothing without it. */
 void emit_prepare(emitter *e);
 

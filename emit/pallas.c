@@ -19,14 +19,20 @@ static const tp_json *declaration(const emitter *e, uint32_t operand)
     return entry(e, KEYS[o->role], operand - first);
 }
 
-void emit_shape(emitter *e, const tp_json *list)
+void emit_shape(emitter *e, const tp_json *list, uint32_t without)
 {
     emit_text(e, "(");
-    for (uint32_t i = 0; i < list->u.items.n; i++) {
-        emit_text(e, i ? ", " : "");
+    for (uint32_t i = without; i < list->u.items.n; i++) {
+        emit_text(e, i > without ? ", " : "");
         emit_expression(e, list->u.items.at[i]);
     }
-    emit_text(e, list->u.items.n == 1 ? ",)" : ")");
+    emit_text(e, list->u.items.n == without + 1 ? ",)" : ")");
+}
+
+/* The axes behind that of the devices. */
+static uint32_t first_axis(const emitter *e)
+{
+    return tp_has_devices(e->k);
 }
 
 static void block_entry(emitter *e, const tp_json *v)
@@ -39,7 +45,7 @@ static void block_entry(emitter *e, const tp_json *v)
         emit_expression(e, tp_json_get(v, "element"));
         if (padding) {
             emit_text(e, ", ");
-            emit_shape(e, padding);
+            emit_shape(e, padding, 0);
         }
         emit_text(e, ")");
     } else {
@@ -53,23 +59,26 @@ static void block_spec(emitter *e, uint32_t operand)
     const tp_json *v = declaration(e, operand), *blocks = tp_json_get(v, "block_shape"),
                   *map = tp_json_get(v, "index_map");
     static const char *const SPACES[] = {"VMEM", "SMEM", "ANY", "HBM", "SEMAPHORE"};
+    uint32_t part = emit_is_part(e->k, operand), first = first_axis(e);
+    if (part && tp_is_far(o)) /* all that the device has of it */
+        blocks = NULL;
     emit_text(e, "pl.BlockSpec(");
     if (blocks) {
         emit_text(e, "(");
-        for (uint32_t i = 0; i < blocks->u.items.n; i++) {
-            emit_text(e, i ? ", " : "");
+        for (uint32_t i = part; i < blocks->u.items.n; i++) {
+            emit_text(e, i > part ? ", " : "");
             block_entry(e, blocks->u.items.at[i]);
         }
-        emit_text(e, blocks->u.items.n == 1 ? ",), lambda " : "), lambda ");
-        for (uint32_t i = 0; i < e->k->naxes; i++)
-            emit_item(e, i, e->k->axes[i].name);
+        emit_text(e, blocks->u.items.n == part + 1 ? ",), lambda " : "), lambda ");
+        for (uint32_t i = first; i < e->k->naxes; i++)
+            emit_item(e, i > first, e->k->axes[i].name);
         for (uint32_t i = 0; i < e->k->nprefetched; i++) {
-            emit_text(e, i || e->k->naxes ? ", " : "");
+            emit_text(e, i || e->k->naxes > first ? ", " : "");
             emit_ref(e, e->k->tables[i].name);
         }
         emit_text(e, ": ");
         if (map)
-            emit_shape(e, map);
+            emit_shape(e, map, part);
         else
             emit_text(e, "()");
     }
@@ -240,10 +249,10 @@ static void dtypes(emitter *e)
             }
 }
 
-/* The state of random bits is the chip's own. */
-static bool is_generator(const tp_operand *o)
+/* The state of random bits, and the barrier between devices. */
+static bool is_the_chips(const tp_operand *o)
 {
-    return o->implied && tp_str_is(o->name, TP_PRNG_STATE);
+    return (o->implied && tp_str_is(o->name, TP_PRNG_STATE)) || o->memory == TP_MEM_BARRIER;
 }
 
 static void given_ref(emitter *e, const tp_table *t)
@@ -265,12 +274,12 @@ static void take_given(emitter *e, const tp_table *t)
 {
     const tp_kernel *k = e->k;
     int depth = 2;
-    for (uint32_t i = 0; i < k->naxes; i++) {
-        emit_text(e, i ? " & (" : "\n        @pl.when((");
+    for (uint32_t i = first_axis(e); i < k->naxes; i++) {
+        emit_text(e, i > first_axis(e) ? " & (" : "\n        @pl.when((");
         emit_identifier(e, k->axes[i].name);
         emit_text(e, " == 0)");
     }
-    if (k->naxes) {
+    if (k->naxes > first_axis(e)) {
         emit_text(e, ")\n        def _():\n");
         depth++;
     }
@@ -291,7 +300,7 @@ static void kernel_function(emitter *e)
     const tp_kernel *k = e->k;
     emit_text(e, "    def kernel(");
     for (uint32_t i = 0; i < k->nprefetched + tp_noperands(k); i++) {
-        if (i >= k->nprefetched && is_generator(&k->operands[i - k->nprefetched]))
+        if (i >= k->nprefetched && is_the_chips(&k->operands[i - k->nprefetched]))
             continue;
         if (i >= k->nprefetched && k->operands[i - k->nprefetched].scoped) /* the last ones: of a `with` in the body */
             break;
@@ -302,10 +311,12 @@ static void kernel_function(emitter *e)
             emit_ref(e, i < k->nprefetched ? k->tables[i].name : k->operands[i - k->nprefetched].name);
     }
     emit_text(e, "):\n");
-    for (uint32_t i = 0; i < k->naxes; i++) {
+    if (tp_has_devices(k))
+        emit_device(e);
+    for (uint32_t i = first_axis(e); i < k->naxes; i++) {
         emit_text(e, "        ");
         emit_identifier(e, k->axes[i].name);
-        tp_buf_printf(e->b, " = pl.program_id(%u)\n", i);
+        tp_buf_printf(e->b, " = pl.program_id(%u)\n", i - first_axis(e));
     }
     for (uint32_t t = 0; t < k->nprefetched; t++)
         if (k->tables[t].is_mutable)
@@ -336,9 +347,9 @@ static void grid_spec(emitter *e)
         "        grid_spec=pltpu.PrefetchScalarGridSpec(\n            num_scalar_prefetch=%u,\n            grid=(",
         k->nprefetched);
     e->outside = true;
-    for (uint32_t i = 0; i < k->naxes; i++) {
+    for (uint32_t i = first_axis(e); i < k->naxes; i++) {
         emit_expression(e, tp_json_get(axes->u.items.at[i], "steps"));
-        emit_text(e, i + 1 < k->naxes ? ", " : k->naxes == 1 ? "," : "");
+        emit_text(e, i + 1 < k->naxes ? ", " : k->naxes == first_axis(e) + 1 ? "," : "");
     }
     e->outside = false;
     emit_text(e, "),\n");
@@ -348,7 +359,7 @@ static void grid_spec(emitter *e)
     bool scratch = first < tp_noperands(k) && !k->operands[first].scoped;
     emit_text(e, scratch ? "            scratch_shapes=[\n" : "");
     for (uint32_t i = first; i < tp_noperands(k) && !k->operands[i].scoped; i++) {
-        if (is_generator(&k->operands[i]))
+        if (is_the_chips(&k->operands[i]))
             continue;
         const tp_json *v = k->operands[i].implied
                                ? entry(e, "scalar_prefetch", (uint32_t)tp_table_find(k, k->operands[i].name))
@@ -356,7 +367,7 @@ static void grid_spec(emitter *e)
         emit_text(e, "                ");
         emit_scratch(e, &k->operands[i]);
         emit_text(e, "(");
-        emit_shape(e, tp_json_get(v, "shape"));
+        emit_shape(e, tp_json_get(v, "shape"), 0);
         if (!tp_is_semaphore(&k->operands[i])) {
             emit_text(e, ", ");
             operand_dtype(e, v);
@@ -366,24 +377,39 @@ static void grid_spec(emitter *e)
     emit_text(e, scratch ? "            ],\n        ),\n" : "        ),\n");
 }
 
+static bool has_barrier(const tp_kernel *k)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < tp_noperands(k); i++)
+        any |= k->operands[i].memory == TP_MEM_BARRIER;
+    return any;
+}
+
 static void compiler_params(emitter *e)
 {
     const tp_kernel *k = e->k;
-    if (!k->naxes && !k->vmem_limit)
+    uint32_t first = first_axis(e);
+    const char *comma = "";
+    if (k->naxes == first && !k->vmem_limit && !has_barrier(k))
         return;
     emit_text(e, "        compiler_params=pltpu.CompilerParams(");
-    if (k->naxes)
+    if (k->naxes > first) {
         emit_text(e, "dimension_semantics=(");
-    for (uint32_t i = 0; i < k->naxes; i++)
-        tp_buf_printf(e->b, "%s%s%s", i ? ", " : "",
-                      k->axes[i].per_core   ? "pltpu.GridDimensionSemantics.CORE_PARALLEL"
-                      : k->axes[i].parallel ? "\"parallel\""
-                                            : "\"arbitrary\"",
-                      k->naxes == 1 ? "," : "");
-    if (k->naxes)
+        for (uint32_t i = first; i < k->naxes; i++)
+            tp_buf_printf(e->b, "%s%s%s", i > first ? ", " : "",
+                          k->axes[i].per_core   ? "pltpu.GridDimensionSemantics.CORE_PARALLEL"
+                          : k->axes[i].parallel ? "\"parallel\""
+                                                : "\"arbitrary\"",
+                          k->naxes == first + 1 ? "," : "");
         emit_text(e, ")");
-    if (k->vmem_limit)
-        tp_buf_printf(e->b, "%svmem_limit_bytes=%lld", k->naxes ? ", " : "", (long long)k->vmem_limit);
+        comma = ", ";
+    }
+    if (k->vmem_limit) {
+        tp_buf_printf(e->b, "%svmem_limit_bytes=%lld", comma, (long long)k->vmem_limit);
+        comma = ", ";
+    }
+    if (has_barrier(k))
+        tp_buf_printf(e->b, "%scollective_id=0", comma);
     emit_text(e, "),\n");
 }
 
@@ -391,11 +417,12 @@ static void pallas_call(emitter *e)
 {
     const tp_kernel *k = e->k;
     bool alias = false;
-    emit_text(e, "    return pl.pallas_call(\n        kernel,\n        out_shape=[\n");
+    tp_buf_printf(e->b, "    %s pl.pallas_call(\n        kernel,\n        out_shape=[\n",
+                  tp_has_devices(k) ? "call =" : "return");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_json *v = declaration(e, i);
         emit_text(e, "            jax.ShapeDtypeStruct(");
-        emit_shape(e, tp_json_get(v, "shape"));
+        emit_shape(e, tp_json_get(v, "shape"), emit_is_part(k, i));
         emit_text(e, ", ");
         operand_dtype(e, v);
         tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),
@@ -413,7 +440,13 @@ static void pallas_call(emitter *e)
         emit_text(e, "},\n");
     }
     compiler_params(e);
-    emit_text(e, "        interpret=interpret,\n    )(");
+    emit_text(e, "        interpret=interpret,\n    )");
+    if (tp_has_devices(k)) {
+        emit_text(e, "\n");
+        emit_shard_map(e);
+        return;
+    }
+    emit_text(e, "(");
     arguments(e, true);
     emit_text(e, ")\n");
 }

@@ -5,6 +5,9 @@
 
 #include "spec/kernel.h"
 
+/* What of the kernel has no form in Python; empty: nothing. */
+tp_str tp_emit_pallas_lacks(const tp_kernel *k);
+
 /* Print a module with one function, named after the kernel. */
 void tp_emit_pallas(const tp_kernel *k, tp_buf *out);
 

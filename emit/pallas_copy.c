@@ -15,11 +15,20 @@ void emit_side(emitter *e, const tp_node *place)
     emit_subscripts(e, place);
 }
 
+/* The other device, by its number. */
+static void other(emitter *e, const tp_node *device)
+{
+    emit_text(e, ", device_id=");
+    emit_node(e, device, 0);
+    emit_text(e, ", device_id_type=pl.DeviceIdType.LOGICAL");
+}
+
 /* copy, copy_start, copy_wait */
 static void copy(emitter *e, const tp_node *n)
 {
     bool now = tp_str_is(n->text, "copy");
-    emit_text(e, now ? "pltpu.sync_copy(" : "pltpu.make_async_copy(");
+    const tp_node *arrival = now ? NULL : emit_argument(n, "recv_sem", 3);
+    emit_text(e, now ? "pltpu.sync_copy(" : arrival ? "pltpu.make_async_remote_copy(" : "pltpu.make_async_copy(");
     emit_side(e, emit_argument(n, "src", 0));
     emit_text(e, ", ");
     emit_side(e, emit_argument(n, "dst", 1));
@@ -27,12 +36,17 @@ static void copy(emitter *e, const tp_node *n)
         emit_text(e, ", ");
         emit_side(e, emit_argument(n, "sem", 2));
     }
+    if (arrival) {
+        emit_text(e, ", ");
+        emit_side(e, arrival);
+        other(e, emit_argument(n, "device", 4));
+    }
     emit_text(e, now ? ")" : tp_str_is(n->text, "copy_start") ? ").start()" : ").wait()");
 }
 
 static void count(emitter *e, const tp_node *n)
 {
-    const tp_node *by = emit_argument(n, "n", 1);
+    const tp_node *by = emit_argument(n, "n", 1), *device = emit_argument(n, "device", 2);
     tp_buf_printf(e->b, "pl.%.*s(", TP_FMT(n->text));
     emit_side(e, emit_argument(n, "sem", 0));
     emit_text(e, ", ");
@@ -40,6 +54,8 @@ static void count(emitter *e, const tp_node *n)
         emit_node(e, by, 0);
     else
         emit_text(e, "1");
+    if (device)
+        other(e, device);
     emit_text(e, ")");
 }
 

@@ -293,7 +293,7 @@ void emit_prepare(emitter *e)
         }
         add(e, &tables, all.at[i]);
         emit_text(e, " = jnp.zeros(");
-        emit_shape(e, tp_json_get(tp_json_get(k->doc, "scalar_prefetch")->u.items.at[table], "shape"));
+        emit_shape(e, tp_json_get(tp_json_get(k->doc, "scalar_prefetch")->u.items.at[table], "shape"), 0);
         emit_text(e, ", jnp.int32)\n");
     }
     block(e, k->prepare);

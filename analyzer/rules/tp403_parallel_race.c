@@ -91,6 +91,28 @@ static bool any_parallel(const tp_kernel *k)
     return any;
 }
 
+/* Are all steps of one device in order, and is the ref the part of the array that belongs to it? */
+static bool belongs_to_device(const tp_kernel *k, const tp_operand *o)
+{
+    bool belongs = tp_has_devices(k) && tp_is_shard(o);
+    for (uint32_t x = 1; x < k->naxes; x++)
+        belongs &= !k->axes[x].parallel;
+    return belongs;
+}
+
+static void check_far(tp_analysis *a, const tp_operand *o)
+{
+    if (any_parallel(a->k) && belongs_to_device(a->k, o))
+        tp_add_finding(a, TP_PROVEN, o->name, o->loc,
+                       tp_message(a,
+                                  "each device has a part of `%.*s` of its own; what others write there is ordered by "
+                                  "waits (" TP_RULE_IN_FLIGHT ")",
+                                  TP_FMT(o->name)))
+            ->grade = TP_GRADE_EXACT;
+    else if (any_parallel(a->k))
+        tp_check_far_writes(a, o);
+}
+
 static void check(tp_analysis *a)
 {
     check_prefix(a);
@@ -99,8 +121,7 @@ static void check(tp_analysis *a)
         if (o->discard)
             continue;
         if (tp_is_far(o)) {
-            if (any_parallel(a->k))
-                tp_check_far_writes(a, o);
+            check_far(a, o);
             continue;
         }
         bool mentioned[TP_MAX_AXES], parallel = false;

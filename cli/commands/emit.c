@@ -74,9 +74,10 @@ static int run(tp_cli *c)
         tp_say(stderr, "tileproof: %.*s: the spec has no \"kernel\" to emit", TP_FMT(j.source.path));
         code = TP_EXIT_INPUT;
     }
-    if (code == TP_EXIT_OK && FORMS[form].needs_body && tp_has_devices(j.report.spec->kernels[0])) {
-        tp_say(stderr, "tileproof: %.*s: kernels on several devices are not emitted: call yours under shard_map",
-               TP_FMT(j.source.path));
+    tp_str lacks = code == TP_EXIT_OK && FORMS[form].needs_body ? tp_emit_pallas_lacks(j.report.spec->kernels[0])
+                                                                : (tp_str){NULL, 0};
+    if (lacks.n) {
+        tp_say(stderr, "tileproof: %.*s: not emitted: %.*s", TP_FMT(j.source.path), TP_FMT(lacks));
         code = TP_EXIT_INPUT;
     }
     if (code == TP_EXIT_OK) {

@@ -96,8 +96,8 @@ def up_to_names(spec):
     return re.sub(r"[A-Za-z_]\w*", lambda m: m[0] if m[0] in KEYS else names.setdefault(m[0], f"n{len(names)}"), text)
 
 
-def run_here(path, spec, arrays, tables, sizes, folder):
-    arguments = []
+def run_here(path, spec, arrays, tables, sizes, folder, *flags):
+    arguments = [*flags]
     for name, a in {**tables, **arrays}.items():
         np.save(folder / f"{name}.npy", a if a.dtype.isbuiltin == 1 else a.view(f"V{a.dtype.itemsize}"))
         arguments += ["--input", f"{name}={folder / name}.npy"]

@@ -234,7 +234,7 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     __tracebackhide__ = True
     calls = _ran(fn, args)
     want = jax.tree_util.tree_leaves(_said(reference, args))
-    differs = functools.partial(_difference, want=want, rtol=rtol, atol=atol)
+    differs = functools.partial(difference, want=want, rtol=rtol, atol=atol)
     if (said := differs(jax.tree_util.tree_leaves(calls.value))) is not None:
         raise AssertionError(said + (_blame(fn, reference, args, len(calls), differs) if blame else ""))
     return len(calls)
@@ -250,7 +250,7 @@ def _said(reference: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return reference(*args)
 
 
-def _difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None) -> str | None:
+def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None) -> str | None:
     """What of the results is not what the reference says; None: nothing."""
     import numpy as np
 

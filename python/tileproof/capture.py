@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import Any, Callable
 
+from . import devices
 from . import jaxpr as jx
 from .errors import Unsupported
 from .jaxpr import np
@@ -37,7 +38,9 @@ class Calls(list):  # type: ignore[type-arg]
 
 
 def interpreted(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
-    """Execute one pallas_call with interpret=True."""
+    """Execute one pallas_call with interpret=True. Raises Unsupported for one that reaches other devices."""
+    if devices.around(eqn):
+        raise Unsupported("a kernel that reaches other devices, which interpret=True does not execute, is not supported here", jx.where(eqn))
     return list(eqn.primitive.bind(*operands, **{**eqn.params, "interpret": True}))
 
 
@@ -71,7 +74,7 @@ NAMED = ("pallas_call", *jx.OTHER_KERNELS)
 
 
 @functools.lru_cache(maxsize=256)
-def _between(inner: Any, at: int, end: int) -> tuple[list[Any], list[Any], Any]:
+def _between(inner: Any, at: int, end: int, mesh: devices.Mesh) -> tuple[list[Any], list[Any], Any]:
     """Equations that reach no kernel: what they are given, what of theirs is used later, and their function."""
     eqns = inner.eqns[at:end]
     made = dict.fromkeys(v for eqn in eqns for v in eqn.outvars)
@@ -85,7 +88,7 @@ def _between(inner: Any, at: int, end: int) -> tuple[list[Any], list[Any], Any]:
             env.update(zip(eqn.outvars, jx.bind(eqn, [a.val if jx.is_literal(a) else env[a] for a in eqn.invars]), strict=True))
         return [env[v] for v in used]
 
-    return given, used, jx.quick(run)
+    return given, used, jx.quick(devices.on_each(run, mesh))
 
 
 class _Evaluator:
@@ -93,6 +96,11 @@ class _Evaluator:
         self.made, self.run = made, run
         self.used = {s.path: s.used for s in made.traced}
         self.path: tuple[tuple[int, int], ...] = ()
+        self.mesh: devices.Mesh = ()  # of a shard_map: values have a dimension of devices in front
+
+    def everywhere(self, value: Any) -> Any:
+        """What is the same on all devices."""
+        return np.broadcast_to(value, (devices.count(self.mesh), *np.shape(value))) if self.mesh else value
 
     def enter(self, eqn: Any, inner: Any, args: list[Any]) -> list[Any]:
         """Evaluate one of the jaxprs of an equation."""
@@ -103,17 +111,17 @@ class _Evaluator:
 
     def jaxpr(self, j: Any, args: list[Any]) -> list[Any]:
         inner = jx.open_jaxpr(j)
-        env: dict[Any, Any] = dict(zip(inner.constvars, jx.consts_of(j), strict=True))
+        env: dict[Any, Any] = dict(zip(inner.constvars, map(self.everywhere, jx.consts_of(j)), strict=True))
         env.update(zip(inner.invars, args, strict=True))
 
         def read(atom: Any) -> Any:
-            return atom.val if jx.is_literal(atom) else env[atom]
+            return self.everywhere(atom.val) if jx.is_literal(atom) else env[atom]
 
         at = 0
         while at < len(inner.eqns):
             end = next((n for n, eqn in enumerate(inner.eqns[at:], at) if eqn.primitive.name in NAMED or _reaches(eqn)), len(inner.eqns))
             if end > at:
-                given, made, run = _between(inner, at, end)
+                given, made, run = _between(inner, at, end, self.mesh)
                 env.update(zip(made, run(*map(read, given)), strict=True))
             else:
                 eqn = inner.eqns[at]
@@ -127,16 +135,16 @@ class _Evaluator:
             site = (*self.path, jx.step_into(eqn, None))
             used = self.used[site]
             self.made.missed = [s for s in self.made.missed if s.path != site]
-            results = self.run(eqn, values, used)
-            self.made.append(Call(eqn, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
-            return results
+            return self.call(eqn, values, used)
         if name in jx.OTHER_KERNELS:
             raise Unsupported(f"a kernel by `{name}`, which is no pallas_call, is not supported", jx.where(eqn))
         inner = jx.called(eqn)
         if inner is not None:
             return self.enter(eqn, inner, values)
-        if name == "shard_map" and p["mesh"].size == 1:
-            return self.enter(eqn, p["jaxpr"], values)
+        if name == "shard_map" and not self.mesh:
+            return self.sharded(eqn, values)
+        if self.mesh:
+            raise Unsupported(f"a pallas_call below the primitive `{name}` inside of shard_map, which is not entered", jx.where(eqn))
         if name == "cond":
             return self.enter(eqn, p["branches"][min(max(int(values[0]), 0), len(p["branches"]) - 1)], values[1:])
         if name == "while":
@@ -147,8 +155,26 @@ class _Evaluator:
             return carry
         if name == "scan":
             return self.scan(eqn, values)
-        raise Unsupported(f"a pallas_call below the primitive `{name}`, which is not entered"
-                          f"{' (a mesh of several devices)' if name == 'shard_map' else ''}", jx.where(eqn))
+        raise Unsupported(f"a pallas_call below the primitive `{name}`, which is not entered", jx.where(eqn))
+
+    def call(self, eqn: Any, values: list[Any], used: list[bool]) -> list[Any]:
+        """A pallas_call; on several devices at once where it knows of them, else on one after the other."""
+        on = devices.on_devices(eqn, self.mesh) if self.mesh else eqn
+        if not self.mesh or devices.around(on):
+            results = self.run(on, values, used)
+            self.made.append(Call(on, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
+            return results
+        mesh, self.mesh = self.mesh, ()
+        each = [self.call(eqn, [v[d] for v in values], used) for d in range(devices.count(mesh))]
+        self.mesh = mesh
+        return [np.stack(column) for column in zip(*each, strict=True)]
+
+    def sharded(self, eqn: Any, values: list[Any]) -> list[Any]:
+        p, self.mesh = eqn.params, devices.mesh_of(eqn)
+        mesh = self.mesh
+        parts = self.enter(eqn, p["jaxpr"], [devices.shards(v, spec, mesh) for v, spec in zip(values, p["in_specs"], strict=True)])
+        self.mesh = ()
+        return [devices.whole(v, spec, mesh, tuple(var.aval.shape)) for v, spec, var in zip(parts, p["out_specs"], eqn.outvars, strict=True)]
 
     def scan(self, eqn: Any, values: list[Any]) -> list[Any]:
         import jax.numpy as jnp

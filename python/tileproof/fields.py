@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable, Iterable
 
+from . import devices
 from . import jaxpr as jx
 from .errors import Unsupported
 
@@ -40,6 +41,7 @@ PALLAS_CALL: dict[str, Any] = {
     "backend": Neutral((None, "mosaic_tpu", "triton"), "a kernel for another backend"),
     "interpret": "which program executes it",
     "debug": "printing", "cost_estimate": "a hint for XLA's scheduler", "metadata": "words for a profile",
+    devices.MESH: READ,  # ours
 }
 GRID_MAPPING: dict[str, Any] = {
     "grid": READ, "vmapped_dims": READ, "block_mappings": READ, "num_index_operands": READ, "num_inputs": READ, "num_outputs": READ,
@@ -62,11 +64,11 @@ BUFFERED: dict[str, Any] = {
 COMPILER_PARAMS: dict[str, Any] = {
     "dimension_semantics": READ, "vmem_limit_bytes": READ,
     "allow_input_fusion": "which producers XLA may compute on the way in", "has_side_effects": "XLA keeps a call that nobody reads",
-    "collective_id": "names the barrier of kernels that communicate, by primitives that are refused",
+    "collective_id": "which barrier semaphore the compiler gives it: kernels that communicate in other ways need another one",
     "flags": Among({"XLA_TPU_FORCE_LP_LLO_SCHEDULER": "which scheduler orders the instructions"}, "a kernel with compiler flags of its own"),
     "internal_scratch_in_bytes": Neutral((None,), "a kernel that sets the compiler's share of VMEM"),
     "serialization_format": "how the program is stored", "disable_bounds_checks": "checks at run time, none of the rules",
-    "disable_semaphore_checks": "checks at run time; semaphores are refused", "skip_device_barrier": "when the kernel starts",
+    "disable_semaphore_checks": "checks at run time, none of the rules", "skip_device_barrier": "when the kernel starts",
     "allow_collective_id_without_custom_barrier": "see collective_id", "shape_invariant_numerics": "the order of sums inside one operation",
     "use_tc_tiling_on_sc": Neutral((None,), "a kernel for SparseCores"), "needs_layout_passes": "how vectors lie in registers",
     "fuse_transposed_lhs_in_matmul": "how vectors lie in registers",

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any, Iterator
 
-from . import capture, contracts, engine, fields, known, pipelines, rewriting
+from . import capture, contracts, devices, engine, fields, known, pipelines, rewriting
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .body.values import add_text
@@ -195,6 +195,8 @@ class _Import:
         self.place = jx.where(eqn)
         self.found: list[Unsupported] = []
         self.index_maps: dict[str, str] = {}  # of operands: where they are written
+        self.mesh = devices.around(eqn)
+        self.device = self.names.take("d", "device") if self.mesh else ""
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -245,6 +247,7 @@ class _Import:
                    "scratch": self.entries(lambda s: self.scratch(*s), scratch)
                    + self.entries(lambda s: self.scratch(*s), [(r, v.aval) for r, v in zip(table_refs, self.body.invars) if r.name in given])}
         writer = Body(self.own(axes), self.names.taken)
+        writer.mesh, writer.device = self.mesh, self.device
         writer.place = self.place
         writer.steps = {axis: n for axis, n in zip(axes, steps, strict=True) if isinstance(n, int)}
         for ref in table_refs:
@@ -259,6 +262,9 @@ class _Import:
             writer.run(self.body, self.in_place(refs, members, len(table_refs)))
         self.found += writer.obstacles
         members["scratch"] += self.entries(lambda s: self.scratch(*s), writer.allocated)
+        if self.mesh:
+            with self.noting():
+                self.spread(members, writer)
         out |= {key: value for key, value in members.items() if value}
         if not self.found:
             self.results(out, len(table_refs))
@@ -266,6 +272,30 @@ class _Import:
         out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps, **({"pipelines": writer.pipelines} if writer.pipelines else {}),
                              **({"not_lowered": writer.not_lowered} if writer.not_lowered else {})}
         return out
+
+    def spread(self, members: dict[str, Any], writer: Body) -> None:
+        """The spec of one device becomes that of all: each operand has its shards in a dimension in front."""
+        if members["scalar_prefetch"]:
+            raise Unsupported("prefetched tables of a kernel that reaches other devices are not supported", self.place, "pass them as inputs in SMEM")
+        for entry in members["outputs"]:
+            if entry["name"] in writer.reached and "memory_space" not in entry:
+                self.at_the_end(entry, members, writer)
+        for entry in [*members["inputs"], *members["outputs"]]:
+            whole = entry["shape"]
+            entry |= {"shape": [devices.count(self.mesh), *whole], "block_shape": [None, *entry.get("block_shape", whole)],
+                      "index_map": [self.device, *entry.get("index_map", [0] * len(whole))]}
+        members["grid"].insert(0, {"axis": self.device, "steps": devices.count(self.mesh), "semantics": "device"})
+
+    def at_the_end(self, entry: dict[str, Any], members: dict[str, Any], writer: Body) -> None:
+        """An output in VMEM that others write to: its buffer is there all the time, and goes out when the kernel ends."""
+        name = entry["name"]
+        if "block_shape" in entry:
+            raise Unsupported(f"blocks of `{name}`, to which other devices write, are not supported", self.place, "give it no blocks")
+        members["scratch"].append({key: entry[key] for key in ("name", "dtype", "shape")})
+        entry |= {"name": self.names.take(f"{name}_out", "out"), "memory_space": "any"}
+        steps = [f"{axis['axis']} == num_programs({axis['axis']}) - 1" for axis in members["grid"]]
+        with writer.inside(f"if {' and '.join(steps)}:" if steps else None):
+            writer.line(f"copy({name}[...], {entry['name']}[...])")
 
     def fits_triton(self) -> None:
         g = self.mapping

@@ -92,7 +92,7 @@ def scratch_kind(dtype: str, aval: Any) -> tuple[str, str] | None:
     """What a buffer holds, or the kind of a semaphore, and the memory it is in; None: the language has no such scratch."""
     space = memory_space(aval)
     if space == "semaphore":
-        kind = {"dma_sem": "dma_semaphore", "semaphore": "semaphore"}.get(dtype)
+        kind = {"dma_sem": "dma_semaphore", "semaphore": "semaphore", "barrier_semaphore": "barrier_semaphore"}.get(dtype)
         return (kind, kind) if kind else None
     return (dtype, space) if space in ("vmem", "smem") and dtype.startswith(("float", "bfloat", "int", "uint", "bool")) else None
 
@@ -413,9 +413,11 @@ def step_into(eqn: Any, inner: Any) -> tuple[int, int]:
     return id(eqn), id(inner)
 
 
-def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = ()) -> Iterator[Site]:
+def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = (), mesh: Any = ()) -> Iterator[Site]:
     """Every pallas_call below j, depth first, and every kernel that is none
-    (OTHER_KERNELS). `live`: which results of j are used (None: all)."""
+    (OTHER_KERNELS). `live`: which results of j are used (None: all); `mesh`: that of the shard_map around it."""
+    from . import devices
+
     inner = open_jaxpr(j)
     used = {a for a, alive in zip(inner.outvars, live or [True] * len(inner.outvars), strict=True) if alive and not is_literal(a)}
     for eqn in inner.eqns:
@@ -424,11 +426,12 @@ def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], .
         results = [not is_dropped(v) and v in used for v in eqn.outvars]
         name = eqn.primitive.name
         if name == "pallas_call" or name in OTHER_KERNELS:
-            yield Site((*path, step_into(eqn, None)), eqn, results)
+            yield Site((*path, step_into(eqn, None)), devices.on_devices(eqn, mesh) if mesh else eqn, results)
             continue
+        around = mesh + devices.mesh_of(eqn) if name == "shard_map" else mesh
         callee = called(eqn)
         for k in inner_jaxprs(eqn):
-            yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)))
+            yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)), around)
 
 
 def pallas_calls(j: Any) -> Iterator[tuple[Any, list[bool]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Callable, Iterator
 
+from . import devices
 from . import jaxpr as jx
 from .errors import NotFound
 
@@ -28,8 +29,9 @@ def listening(hear: Callable[[Any, Any], None]) -> Iterator[None]:
         except Exception:  # noqa: BLE001  the call itself raises it again, where it belongs
             return original(*args, **params)
         closed = jx.called_here(closed)
+        mesh = devices.here()
         for eqn, _ in jx.pallas_calls(closed):
-            hear(eqn, closed)
+            hear(devices.on_devices(eqn, mesh) if mesh else eqn, closed)
         return original(*args, **params)
 
     primitive.bind = listen

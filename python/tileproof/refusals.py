@@ -12,8 +12,7 @@ SEMAPHORE = "blocks that a BlockSpec brings in and out need none"
 SCATTER = "Mosaic lowers no scatter: store through the ref, `ref[i] = v`, or select lanes, `jnp.where(iota == i, v, x)`"
 
 WORDS: dict[str, tuple[str, str]] = {
-    "semaphore_read": ("semaphore_read", SEMAPHORE), "get_barrier_semaphore": ("get_barrier_semaphore", "kernels of several devices are not modelled"),
-    "axis_index": ("lax.axis_index", "kernels of several devices are not modelled; pass the index as a prefetched scalar"),
+    "semaphore_read": ("semaphore_read", SEMAPHORE),
     "device_id": ("the id of the device", "pass it as a prefetched scalar"),
     "random_bits": ("jax.random", RANDOM),
     "random_seed": ("jax.random", RANDOM), "random_wrap": ("jax.random", RANDOM), "random_unwrap": ("jax.random", RANDOM),

@@ -7,11 +7,12 @@ from typing import Any, Iterator
 
 from .. import jaxpr as jx
 from ..errors import Unsupported
+from .devices import Devices
 from .regions import Regions
 from .values import Ref, shape_text
 
 
-class Copies(Regions):
+class Copies(Devices, Regions):
     """A copy is started and waited for by statements of its own; one that is waited for at once is `copy`."""
 
     def side(self, operand: Any, leaf: Any) -> tuple[Ref, str]:
@@ -20,14 +21,13 @@ class Copies(Regions):
         _, text, _ = self.place_in(self.read(ref.atom), transforms, leaf)
         return self.read(ref.atom), text
 
-    def operands(self, eqn: Any) -> tuple[Any, Any, Any, Any]:
-        """Source, destination and semaphore of a copy on this device, and the class of their traced parts."""
-        (src, dst, sem, src_sem, device), leaf = jx.transforms_of(eqn, 0)
-        if src_sem is not None or device is not None:
-            raise Unsupported("a copy to another device is not supported", self.place, "kernels of several devices are not modelled")
+    def operands(self, eqn: Any) -> tuple[list[Any], Any]:
+        """Source, destination, its semaphore, that of the source and the other device (None: this one) of a copy, and the
+        class of their traced parts."""
+        given, leaf = jx.transforms_of(eqn, 0)
         if eqn.params.get("add"):
             raise Unsupported("a copy that adds is not supported", self.place, "Mosaic lowers none: add what was copied")
-        return src, dst, sem, leaf
+        return given, leaf
 
     def write_copy(self, word: str, src: Any, dst: Any, leaf: Any, sem: str = "") -> None:
         """The statement of a copy, in loops over the dimensions that are gone through row by row."""
@@ -56,22 +56,28 @@ class Copies(Regions):
         return text
 
     def do_dma_start(self, eqn: Any) -> None:
-        src, dst, sem, leaf = self.operands(eqn)
-        self.write_copy("copy_start", src, dst, leaf, self.counter(*self.side(sem, leaf)))
+        (src, dst, sem, sent, device), leaf = self.operands(eqn)
+        on = self.counter(*self.side(sem, leaf))
+        if device is not None:
+            there = self.other(device, leaf, eqn.params["device_id_type"])
+            self.reached.add(self.side(dst, leaf)[0].name)
+            on = f"{self.counter(*self.side(sent, leaf))}, {on}, device={there}"
+        self.write_copy("copy_start", src, dst, leaf, on)
 
     def do_dma_wait(self, eqn: Any) -> None:
-        src, dst, sem, leaf = self.operands(eqn)
+        (src, dst, sem, *_), leaf = self.operands(eqn)  # the bytes of dst, on sem
         self.write_copy("copy_wait", src, dst, leaf, self.counter(*self.side(sem, leaf)))
 
     def write_count(self, eqn: Any, name: str) -> None:
         (ref, transforms, n, *rest), leaf = jx.transforms_of(eqn, 0, "args_tree")
-        if name == "semaphore_signal" and any(r is not None for r in rest):
-            raise Unsupported("a signal to another device or core is not supported", self.place, "kernels of several devices are not modelled")
+        if name == "semaphore_signal" and rest[1] is not None:
+            raise Unsupported("a signal to another core is not supported", self.place)
         if name == "semaphore_wait" and rest and not jx.is_true(rest[0].atom if isinstance(rest[0], leaf) else rest[0]):
             raise Unsupported("a wait that leaves the semaphore as it is, is not supported", self.place)
         _, text, _ = self.place_in(self.read(ref.atom), list(transforms), leaf)
         count = self.read(n.atom).text if isinstance(n, leaf) else str(int(n))
-        self.line(f"{name}({self.counter(self.read(ref.atom), text)}, {count})")
+        there = f", device={self.other(rest[0], leaf, eqn.params['device_id_type'])}" if name == "semaphore_signal" and rest[0] is not None else ""
+        self.line(f"{name}({self.counter(self.read(ref.atom), text)}, {count}{there})")
 
     def do_semaphore_signal(self, eqn: Any) -> None:
         self.write_count(eqn, "semaphore_signal")
@@ -88,7 +94,7 @@ class Copies(Regions):
         return len(start.invars) == len(wait.invars) and all(same) and str(start.params["tree"]) == str(wait.params["tree"])
 
     def copy_at_once(self, eqn: Any) -> None:
-        src, dst, _, leaf = self.operands(eqn)
+        (src, dst, *_), leaf = self.operands(eqn)
         (source, first), (target, second) = jx.ref_and_transforms(src), jx.ref_and_transforms(dst)
         if self.read(source.atom).name == self.read(target.atom).name and self.goes_by_rows([*first, *second], leaf):
             raise Unsupported("a copy at once within one ref, of a size known only at run time, is not supported", self.place, "start it, and wait for it")

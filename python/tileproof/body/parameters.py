@@ -26,6 +26,7 @@ READ: dict[str, set[str]] = {
     "reduce": {"computation", "jaxpr", "consts", "dimensions"}, "unstack": {"axis"}, "platform_index": {"platforms"},
     "pack_elementwise": {"packed_dtype"}, "unpack_elementwise": {"index", "packed_dtype", "unpacked_dtype"},
     "run_scoped": {"jaxpr", "ref_transforms"}, "dma_start": {"tree", "add", "device_id_type", "priority"}, "dma_wait": {"tree", "device_id_type", "insert_dummy_device"},
+    "axis_index": {"axis_name"}, "get_barrier_semaphore": set(),
     "semaphore_signal": {"args_tree", "device_id_type"}, "semaphore_wait": {"args_tree"},
     "cond": {"branches", "branches_platforms"}, "scan": {"jaxpr", "length", "num_carry", "num_consts", "reverse"},
     "while": {"body_jaxpr", "body_nconsts", "cond_jaxpr", "cond_nconsts"},
