@@ -141,6 +141,27 @@ static void add_transfers(tally *t, uint32_t operand, tp_operand_cost *x)
     }
 }
 
+tp_cost_count tp_cost_step_copies(tp_cost *c, const int64_t *env, uint32_t operand, int64_t *work)
+{
+    const tp_kernel *k = c->k;
+    tally t = {c, c->arena, *work, true};
+    tp_cost_count n = number(0);
+    memcpy(c->env, env, c->ngiven * sizeof *c->env);
+    for (uint32_t x = 0; x < k->naxes; x++)
+        c->env[k->axes[x].sym] = env[k->axes[x].sym];
+    for (uint32_t i = 0; i < c->body.transfers.len; i++) {
+        const tp_transfer *m = &c->body.transfers.at[i];
+        tp_str opaque = c->body.contexts.at[m->context].opaque;
+        tp_sum turns = m->executions.sum; /* of this step: its axes, which come first, are given */
+        turns.over.at += k->naxes;
+        turns.over.len -= k->naxes;
+        if (m->operand == operand)
+            n = plus(n, opaque.n ? no_number(opaque) : sum(&t, &turns));
+    }
+    *work = t.work;
+    return n;
+}
+
 static tp_operand_cost operand_cost(tally *t, uint32_t i, bool any)
 {
     const tp_operand *o = &t->c->k->operands[i];

@@ -131,6 +131,10 @@ typedef struct tp_cost_request {
 } tp_cost_request;
 tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r);
 
+/* How often the body copies from and to an operand without windows in one step, whose axes are in env, too. *work:
+ * turns of sums that are left. */
+tp_cost_count tp_cost_step_copies(tp_cost *c, const int64_t *env, uint32_t operand, int64_t *work);
+
 /* Bytes that the windows of each input and output move, without what the body copies; bytes[] by operand. `work` as
  * above. False: something is not known. Of `a` nothing stays taken. */
 bool tp_cost_windows_move(tp_arena *a, const tp_kernel *k, const int64_t *env, int64_t work, double *bytes);

@@ -1,6 +1,7 @@
 #include "base/checked.h"
 #include "report/blocks.h"
 
+#include "cost/cost.h"
 #include "cost/text.h"
 
 static bool value(const tp_kernel *k, tp_expr e, const int64_t *env, int64_t *v)
@@ -333,34 +334,79 @@ static bool moves(const tp_kernel *k, const tp_operand *o, int64_t *env, int64_t
     return moved;
 }
 
+uint32_t tp_window_lead(const tp_operand *o)
+{
+    return o->buffers < 2 ? 0 : o->role == TP_INPUT ? (uint32_t)o->buffers - 1 : 1;
+}
+
+int64_t tp_step_in_slot(const tp_copies *l, int64_t slot)
+{
+    return slot < 0 ? slot : slot < l->shown ? (int64_t)l->step[slot] - 1 : (int64_t)l->steps + slot - l->shown;
+}
+
+uint32_t tp_copied_for(const tp_copies *l, uint32_t operand, int64_t step)
+{
+    return step < 0 || step >= (int64_t)l->steps ? 0 : l->copied[operand * l->steps + (uint64_t)step];
+}
+
+/* Copies of windows, step by step. False: an index is not known. */
+static bool map_windows(const tp_kernel *k, int64_t *env, uint32_t operand, tp_copies *l)
+{
+    const tp_operand *x = &k->operands[operand];
+    int64_t steps = (int64_t)l->steps;
+    bool known = true;
+    for (int64_t s = 0; s < steps && known; s++) {
+        bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
+                                          : s + 1 == steps || moves(k, x, env, s + 1, &known);
+        uint64_t before = x->role == TP_INPUT ? l->copies[operand] + copied - 1 : l->copies[operand];
+        l->copies[operand] += copied;
+        l->copied[operand * l->steps + (uint64_t)s] = copied;
+        l->run[operand * l->steps + (uint64_t)s] = (uint32_t)before;
+    }
+    return known;
+}
+
+/* What the body copies. */
+static void map_far(tp_cost *cost, const tp_kernel *k, int64_t *env, uint32_t operand, int64_t *work, tp_copies *l)
+{
+    for (uint64_t s = 0; s < l->steps && l->counted[operand]; s++) {
+        set_step(k, env, (int64_t)s);
+        tp_cost_count n = tp_cost_step_copies(cost, env, operand, work);
+        l->counted[operand] = n.known && n.n >= 0 && n.n <= UINT32_MAX;
+        l->copied[operand * l->steps + s] = l->counted[operand] ? (uint32_t)n.n : 0;
+        l->copies[operand] += l->copied[operand * l->steps + s];
+    }
+}
+
 bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
 {
-    int64_t steps = steps_of(k, env);
+    int64_t steps = steps_of(k, env), work = TP_COST_GLANCE;
     uint32_t operands = k->ninputs + k->noutputs;
-    bool known = true;
+    tp_cost *cost = NULL;
     if (steps < 1)
         return false;
-    *l = (tp_copies){.steps = (uint64_t)steps, .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS};
+    *l = (tp_copies){
+        .steps = (uint64_t)steps, .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS, .lead = 1};
     l->step = TP_NEWN(a, uint64_t, l->shown);
-    l->copied = TP_NEWN(a, bool, (size_t)operands * l->shown);
-    l->run = TP_NEWN(a, uint64_t, (size_t)operands * l->shown);
+    l->copied = TP_NEWN(a, uint32_t, (size_t)operands * l->steps);
+    l->run = TP_NEWN(a, uint32_t, (size_t)operands * l->steps);
     l->copies = TP_NEWN(a, uint64_t, operands);
+    l->counted = TP_NEWN(a, bool, operands);
     for (uint32_t i = 0; i < l->shown; i++) /* the last third are the last steps */
         l->step[i] = i < 2 * l->shown / 3 || l->steps == l->shown ? i + 1 : l->steps - l->shown + i + 1;
-    for (uint32_t o = 0; o < operands && known; o++)
-        for (int64_t s = 0; s < steps && known && !tp_is_far(&k->operands[o]); s++) {
-            const tp_operand *x = &k->operands[o];
-            bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
-                                              : s + 1 == steps || moves(k, x, env, s + 1, &known);
-            uint64_t before = x->role == TP_INPUT ? l->copies[o] + copied - 1 : l->copies[o];
-            l->copies[o] += copied;
-            for (uint32_t i = 0; i < l->shown; i++)
-                if (l->step[i] == (uint64_t)s + 1) {
-                    l->copied[o * l->shown + i] = copied;
-                    l->run[o * l->shown + i] = before;
-                }
+    for (uint32_t o = 0; o < operands; o++) {
+        const tp_operand *x = &k->operands[o];
+        l->counted[o] = true;
+        if (tp_is_far(x)) {
+            cost = cost ? cost : tp_cost_new(a, k);
+            map_far(cost, k, env, o, &work, l);
+            continue;
         }
-    return known;
+        if (!map_windows(k, env, o, l))
+            return false;
+        l->lead = x->role == TP_INPUT && tp_window_lead(x) > l->lead ? tp_window_lead(x) : l->lead;
+    }
+    return true;
 }
 
 double tp_padding_share(const tp_memory_row *m)

@@ -75,13 +75,14 @@ static void plot_copies(const plotter *p, const tp_spec_report *s, int64_t *env)
     fprintf(p->out, "  copies by step, %u of %llu steps\n", l.shown, (unsigned long long)l.steps);
     for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
         label(p, k->operands[o].name);
-        if (tp_is_far(&k->operands[o])) {
-            fputs("by the body alone\n", p->out);
+        if (!l.counted[o]) {
+            fputs("by the body, not counted\n", p->out);
             continue;
         }
         for (uint32_t i = 0; i < l.shown; i++)
-            fputs(l.copied[o * l.shown + i] ? sign(p, "█", "#") : sign(p, "·", "."), p->out);
-        fprintf(p->out, "  %llu\n", (unsigned long long)l.copies[o]);
+            fputs(tp_copied_for(&l, o, tp_step_in_slot(&l, i)) ? sign(p, "█", "#") : sign(p, "·", "."), p->out);
+        fprintf(p->out, "  %llu%s\n", (unsigned long long)l.copies[o],
+                tp_is_far(&k->operands[o]) ? " by the body" : "");
     }
 }
 

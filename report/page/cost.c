@@ -143,9 +143,9 @@ static void write_model(const tp_page *p, const tp_cost_numbers *n, const tp_cos
     tp_html_raw(p, "<p>Model, one core of ");
     tp_html_put(p, m->target->name);
     if (!m->known || !m->pipelined) {
-        tp_html_raw(p, ": unknown. ");
+        tp_html_raw(p, ": unknown, because ");
         tp_html_put(p, m->why);
-        tp_html_raw(p, "</p>\n");
+        tp_html_raw(p, ".</p>\n");
         return;
     }
     tp_html_raw(p, ": at least <strong>");

@@ -19,7 +19,14 @@ static void end_tier(const tp_page *p)
 static void write_cases(const tp_page *p, const tp_equiv *e)
 {
     bool wrong = e->different + e->trapped > 0;
-    begin_tier(p, "cases", wrong ? "bad" : e->equal ? "ok" : "note", wrong ? "different" : e->equal ? "equal" : "none");
+    begin_tier(p, "cases",
+               wrong      ? "bad"
+               : e->equal ? "ok"
+                          : "note",
+               e->different ? "different"
+               : e->trapped ? "trapped"
+               : e->equal   ? "equal"
+                            : "none");
     fprintf(p->out, "Executed beside the reference (seed %llu): %u equal, %u different, %u trapped, %u not run.",
             (unsigned long long)e->seed, e->equal, e->different, e->trapped, e->skipped);
     end_tier(p);
@@ -174,8 +181,9 @@ void tp_html_equivalence(const tp_page *p, const tp_spec_report *s)
     const tp_equiv *e = s->equiv;
     if (!e)
         return;
-    tp_html_raw(p, "<h3>Against the reference</h3><table class=\"wide\"><thead><tr><th scope=\"col\">tier</th><th "
-                   "scope=\"col\">verdict</th><th scope=\"col\">what it rests on</th></tr></thead><tbody>\n");
+    tp_html_raw(p,
+                "<h3>Against the reference</h3><table class=\"wide tiers\"><thead><tr><th scope=\"col\">tier</th><th "
+                "scope=\"col\">verdict</th><th scope=\"col\">what it rests on</th></tr></thead><tbody>\n");
     write_cases(p, e);
     write_all_sizes(p, s);
     write_algebra(p, e);

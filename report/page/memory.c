@@ -4,8 +4,8 @@
 #include "report/blocks.h"
 #include "report/page/page.h"
 
-/* As wide as a picture of the pipeline; slot -1 has the first copies. Moments of a step, where it has several, need
- * room side by side: fewer slots are twice as wide. */
+/* As wide as a picture of the pipeline; slots below 0 have the first copies. Moments of a step, where it has several,
+ * need room side by side: fewer slots are twice as wide. */
 enum { WIDTH = 220, LEFT = 84, SLOTS = 10, WIDE_SLOTS = 5, HIGH = 132, TOP = 22, FOOT = 18, LETTERS = 10, TEXT = 13 };
 
 typedef enum use { IDLE, COPIED, COMPUTED } use;
@@ -17,7 +17,7 @@ typedef struct drawing {
     const tp_copies *copies;
     double scale;                  /* pixels of a byte */
     uint32_t peak;                 /* the moment with the most bytes */
-    int64_t slots[SLOTS];          /* -1: the first copies; else the shown step */
+    int64_t slots[SLOTS];          /* below 0: the first copies; else the shown step */
     uint32_t nslots, slot;         /* their number; pixels of one */
     int64_t each[TP_MAX_OPERANDS]; /* bytes of one buffer of `life` */
 } drawing;
@@ -29,14 +29,16 @@ static use use_of(const drawing *d, uint32_t operand, uint32_t at, uint32_t buff
     const tp_operand *o = &d->k->operands[operand];
     if (o->role == TP_SCRATCH)
         return slot >= 0 && slot < l->shown ? COMPUTED : IDLE;
-    int64_t other = o->role == TP_INPUT ? slot + 1 : slot - 1; /* whose copies are on their way */
-    if (slot >= 0 && slot < l->shown && l->run[operand * l->shown + (uint32_t)slot] % buffers == at)
+    int64_t step = tp_step_in_slot(l, slot), lead = tp_window_lead(o);
+    const uint32_t *run = &l->run[operand * l->steps];
+    if (slot >= 0 && slot < l->shown && run[step] % buffers == at)
         return COMPUTED;
-    bool there = other >= 0 && other < l->shown;
-    return there && l->copied[operand * l->shown + (uint32_t)other] &&
-                   l->run[operand * l->shown + (uint32_t)other] % buffers == at
-               ? COPIED
-               : IDLE;
+    for (int64_t far = 1; far <= lead; far++) { /* whose copies are on their way */
+        int64_t other = o->role == TP_INPUT ? step + far : step - far;
+        if (tp_copied_for(l, operand, other) && run[other] % buffers == at)
+            return COPIED;
+    }
+    return IDLE;
 }
 
 static double y_of(const drawing *d, double bytes)
@@ -132,11 +134,13 @@ static void write_steps(const drawing *d)
 /* The first steps; behind them the last ones, where all have no room. False: they do. */
 static bool choose_slots(drawing *d)
 {
-    int64_t all = (int64_t)d->copies->shown + 2, room = d->life->moments.len > 1 ? WIDE_SLOTS : SLOTS;
+    int64_t lead = d->copies->lead, all = (int64_t)d->copies->shown + lead + 1,
+            room = d->life->moments.len > 1 ? WIDE_SLOTS : SLOTS;
+    lead = lead < room / 2 ? lead : room / 2;
     d->nslots = (uint32_t)(all < room ? all : room);
     d->slot = WIDTH / (d->life->moments.len > 1 ? d->nslots : SLOTS);
     for (uint32_t s = 0; s < d->nslots; s++)
-        d->slots[s] = s + 2 < d->nslots || all <= room ? (int64_t)s - 1 : all - d->nslots + s - 1;
+        d->slots[s] = s + 2 < d->nslots || all <= room ? (int64_t)s - lead : all - d->nslots + s - d->copies->lead;
     return all > room;
 }
 

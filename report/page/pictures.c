@@ -232,8 +232,8 @@ void tp_html_vmem(const tp_page *p, const tp_spec_report *s)
 
 /* ---- the pipeline ---- */
 
-/* Slots of time: in slot t the windows of step t + 1 come in, step t is computed, those of step t - 1 go out; one
- * picture has SLOTS of them, as a telephone is wide. */
+/* In a slot one step is computed, windows of later steps come in, those of the step before go out; one picture has
+ * SLOTS of them, as a telephone is wide. */
 enum { SLOT = 20, LEFT = 84, SLOTS = 11, LANE = 24 };
 
 static void write_lane_name(const tp_page *p, uint32_t row, const char *kind, tp_str name)
@@ -244,44 +244,44 @@ static void write_lane_name(const tp_page *p, uint32_t row, const char *kind, tp
     tp_html_raw(p, "</text>");
 }
 
-/* Index of the shown step that is at work in the slot; -1: none. */
-static int64_t shown_at(const tp_copies *l, int64_t slot)
+/* A copy of the body is in its own step; so is that of a window with one buffer, before or behind what is computed. */
+static void write_transfer(const tp_page *p, const tp_operand *o, const tp_copies *l, uint32_t operand, uint32_t row,
+                           int64_t slot, uint32_t column)
 {
-    return slot < 0 || slot >= l->shown ? -1 : slot;
-}
-
-static void write_transfer(const tp_page *p, const tp_copies *l, uint32_t operand, uint32_t row, int64_t slot,
-                           uint32_t column, bool output)
-{
-    int64_t at = shown_at(l, output ? slot - 1 : slot + 1);
-    if (at < 0 || !l->copied[operand * l->shown + (uint32_t)at])
+    bool far = tp_is_far(o), out = o->role == TP_OUTPUT;
+    int64_t lead = far ? 0 : tp_window_lead(o), step = tp_step_in_slot(l, slot) + (out ? -lead : lead);
+    uint32_t n = tp_copied_for(l, operand, step);
+    if (!n || (!lead && (slot < 0 || slot >= l->shown)))
         return;
-    fprintf(
-        p->out,
-        "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"var(--%s)\" fill-opacity=\"0.75\"><title>%s step "
-        "%llu</title></rect>\n",
-        LEFT + column * SLOT, row * LANE + 3, SLOT - 2, LANE - 6, output ? "note" : "a",
-        output ? "written back after" : "fetched for", (unsigned long long)l->step[at]);
+    bool half = !lead && !far;
+    fprintf(p->out,
+            "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"var(--%s)\" fill-opacity=\"0.75\"><title>",
+            LEFT + column * SLOT + (half && out ? SLOT / 2 : 0), row * LANE + 3, half ? SLOT / 2 - 2 : SLOT - 2,
+            LANE - 6, out ? "note" : "a");
+    if (far)
+        fprintf(p->out, "copied %u time%s in", n, n == 1 ? "" : "s");
+    else
+        tp_html_raw(p, out ? "written back after" : "fetched for");
+    fprintf(p->out, " step %lld</title></rect>\n", (long long)step + 1);
 }
 
 static void write_compute(const tp_page *p, const tp_copies *l, uint32_t row, int64_t slot, uint32_t column)
 {
-    int64_t at = shown_at(l, slot);
-    if (at < 0)
+    if (slot < 0 || slot >= l->shown)
         return;
     fprintf(p->out,
             "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"var(--ok)\" fill-opacity=\"0.2\" "
             "stroke=\"var(--ok)\"/>",
             LEFT + column * SLOT, row * LANE + 3, SLOT - 2, LANE - 6);
-    if (l->step[at] < 100)
+    if (l->step[slot] < 100)
         fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%llu</text>\n",
-                LEFT + column * SLOT + SLOT / 2 - 1, row * LANE + 16, (unsigned long long)l->step[at]);
+                LEFT + column * SLOT + SLOT / 2 - 1, row * LANE + 16, (unsigned long long)l->step[slot]);
     else
         fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">·</text>\n",
                 LEFT + column * SLOT + SLOT / 2 - 1, row * LANE + 16);
 }
 
-/* The slots from `from` on, before which one shows the first copies. */
+/* The slots from `from` on. */
 static void write_slots(const tp_page *p, const tp_kernel *k, const tp_copies *l, int64_t from, int64_t to)
 {
     uint32_t operands = k->ninputs + k->noutputs, width = LEFT + SLOTS * SLOT, height = (operands + 1) * LANE + 2;
@@ -298,9 +298,59 @@ static void write_slots(const tp_page *p, const tp_kernel *k, const tp_copies *l
             if (compute)
                 write_compute(p, l, row, slot, (uint32_t)(slot - from));
             else
-                write_transfer(p, l, operand, row, slot, (uint32_t)(slot - from), x->role == TP_OUTPUT);
+                write_transfer(p, x, l, operand, row, slot, (uint32_t)(slot - from));
     }
     tp_html_raw(p, "</svg>\n");
+}
+
+static void write_names(const tp_page *p, const tp_kernel *k, bool (*is_named)(const tp_operand *o))
+{
+    bool any = false;
+    for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
+        if (!is_named(&k->operands[o]))
+            continue;
+        tp_html_raw(p, any ? ", <code>" : " <code>");
+        tp_html_put(p, k->operands[o].name);
+        tp_html_raw(p, "</code>");
+        any = true;
+    }
+}
+
+static bool has_one_buffer(const tp_operand *o)
+{
+    return !tp_is_far(o) && !tp_window_lead(o);
+}
+
+/* Windows that come in or go out in another way than with two buffers. */
+static void write_exceptions(const tp_page *p, const tp_kernel *k)
+{
+    bool single = false, far = false;
+    if (tp_has_devices(k)) {
+        tp_html_raw(p, " Steps along <code>");
+        tp_html_put(p, k->axes[0].name);
+        tp_html_raw(
+            p, "</code> are devices, which work at the same time; a copy to another one is marked where it starts.");
+    }
+    for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
+        const tp_operand *x = &k->operands[o];
+        single |= has_one_buffer(x);
+        far |= tp_is_far(x);
+        if (tp_is_far(x) || x->role == TP_OUTPUT || x->buffers < 3)
+            continue;
+        tp_html_raw(p, " <code>");
+        tp_html_put(p, x->name);
+        fprintf(p->out, "</code> comes in %u steps ahead, into %d buffers.", tp_window_lead(x), x->buffers);
+    }
+    if (single) {
+        tp_html_raw(p, " With one buffer, a step waits for its copies (half a square):");
+        write_names(p, k, has_one_buffer);
+        tp_html_raw(p, ".");
+    }
+    if (far) {
+        tp_html_raw(p, " Copied by the body, in the steps that are marked:");
+        write_names(p, k, tp_is_far);
+        tp_html_raw(p, ".");
+    }
 }
 
 void tp_html_pipeline(const tp_page *p, const tp_spec_report *s)
@@ -315,19 +365,21 @@ void tp_html_pipeline(const tp_page *p, const tp_spec_report *s)
     tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
     fprintf(p->out,
             ", %s%u of %llu steps. Windows come in one step ahead and go out one step behind. A gap: the window "
-            "of the step before is kept, and nothing is copied. Widths are not times.</p>\n<div "
-            "class=\"maps\">\n",
+            "of the step before is kept, and nothing is copied.",
             l.shown < l.steps ? "the first and last, " : "", l.shown, (unsigned long long)l.steps);
-    for (int64_t from = -1; from <= l.shown; from += SLOTS)
+    write_exceptions(p, k);
+    tp_html_raw(p, " Widths are not times.</p>\n<div class=\"maps\">\n");
+    for (int64_t from = -(int64_t)l.lead; from <= l.shown; from += SLOTS)
         write_slots(p, k, &l, from, from + SLOTS < l.shown + 1 ? from + SLOTS : l.shown + 1);
     tp_html_raw(p, "</div><p class=\"dim\">Copies in all steps: ");
     for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
         tp_html_raw(p, o ? ", <code>" : "<code>");
         tp_html_put(p, k->operands[o].name);
-        if (tp_is_far(&k->operands[o]))
-            tp_html_raw(p, "</code> by the body alone");
+        if (!l.counted[o])
+            tp_html_raw(p, "</code> by the body, not counted");
         else
-            fprintf(p->out, "</code> %llu", (unsigned long long)l.copies[o]);
+            fprintf(p->out, "</code> %llu%s", (unsigned long long)l.copies[o],
+                    tp_is_far(&k->operands[o]) ? " by the body" : "");
     }
     tp_html_raw(p, "</p>\n");
 }

@@ -43,7 +43,9 @@ const char *const tp_page_style[] = {
     ".name{white-space:nowrap;overflow-wrap:normal}"
     ".word{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}"
     "@media(max-width:40rem){th,td{padding:.3rem .4rem}.long{display:none}.matrix th,.matrix td{padding:.15rem .1rem;"
-    "min-width:1rem}}", /* the source, and changes to it */
+    "min-width:1rem}.tiers,.tiers tbody{display:block}.tiers thead{display:none}.tiers tr{display:grid;"
+    "grid-template-columns:auto 1fr;border:1px solid var(--line);margin-bottom:-1px}.tiers :is(th,td){border:0}"
+    ".tiers td:last-child{grid-column:1/3;padding-top:0}}", /* the source, and changes to it */
     ".source{counter-reset:line;list-style:none;margin:.5rem 0;padding:0;border:1px solid var(--line);"
     "background:var(--card);font:.85rem/1.5 ui-monospace,Consolas,monospace}"
     ".source li{counter-increment:line;display:grid;grid-template-columns:3rem 1.6rem 1fr;white-space:break-spaces}"

@@ -226,6 +226,41 @@ static void costs_of_the_page(void **state)
     assert_true(contains(broken.out, "TP101") && !contains(broken.out, "<h3>Cost</h3>"));
 }
 
+/* Six steps, x in three buffers and y in one, o in one: x comes in two steps ahead, before the first step, too; copies
+ * of y and o are in the steps that wait for them. What the body copies is marked where it does. */
+static void buffers_of_the_pipeline(void **state)
+{
+    place *p = *state;
+    static const char SPEC[] =
+        "{\"tileproof\":1,\"name\":\"k\",\"target\":\"v5e\",\"sizes\":{\"N\":6},\"grid\":[{\"axis\":\"i\",\"steps\":"
+        "\"N\"}],"
+        "\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[48,128],\"block_shape\":[8,128],\"index_map\":["
+        "\"i\",0],"
+        "\"buffers\":3},{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[48,128],\"block_shape\":[8,128],\"index_map\":"
+        "[\"i\",0],\"buffers\":1},{\"name\":\"z\",\"dtype\":\"float32\",\"shape\":[8,128],\"memory_space\":\"any\"}],"
+        "\"outputs\":[{\"name\":\"o\",\"dtype\":\"float32\",\"shape\":[48,128],\"block_shape\":[8,128],\"index_map\":["
+        "\"i\","
+        "0],\"buffers\":1}],\"scratch\":[{\"name\":\"s\",\"dtype\":\"float32\",\"shape\":[8,128]}],\"kernel\":[\"if i "
+        "% 2 == 0:\","
+        "\"    copy(z[...], s[...])\",\"o[...] = x[...] + y[...] + s[...]\"]}";
+    const char *path = put(p, "k.tile.json", SPEC, sizeof SPEC - 1);
+    outcome page = RUN(p->a, "lint", "--format", "html", path), plot = RUN(p->a, "lint", "-q", "--plot", "ascii", path);
+    assert_true(contains(page.out, "<code>x</code> comes in 2 steps ahead, into 3 buffers."));
+    assert_true(contains(page.out, "(half a square): <code>y</code>, <code>o</code>."));
+    assert_true(contains(page.out, "in the steps that are marked: <code>z</code>."));
+    /* slot 0 has the first step, two slots behind the left edge; of x the third window comes in there */
+    assert_true(contains(page.out, "<rect x=\"84\" y=\"3\" width=\"18\" height=\"18\" fill=\"var(--a)\" "
+                                   "fill-opacity=\"0.75\"><title>fetched for step 1<"));
+    assert_true(contains(page.out, "<rect x=\"124\" y=\"3\" width=\"18\" height=\"18\" fill=\"var(--a)\" "
+                                   "fill-opacity=\"0.75\"><title>fetched for step 3<"));
+    assert_true(contains(page.out, "<rect x=\"124\" y=\"27\" width=\"8\" height=\"18\" fill=\"var(--a)\" "
+                                   "fill-opacity=\"0.75\"><title>fetched for step 1<"));
+    assert_true(contains(page.out, "<rect x=\"134\" y=\"99\" width=\"8\" height=\"18\" fill=\"var(--note)\" "
+                                   "fill-opacity=\"0.75\"><title>written back after step 1<"));
+    assert_int_equal(count_of(page.out, "<title>copied 1 time in step "), 3);
+    assert_true(contains(page.out, "<title>copied 1 time in step 5<") && contains(plot.out, "#.#.#.  3 by the body"));
+}
+
 /* Branches that no case took both ways are marked beside their line, others as whole. */
 static void ways_in_the_margin(void **state)
 {
@@ -418,6 +453,7 @@ int main(void)
                                        IN_PLACE(markdown_is_no_markup),
                                        IN_PLACE(verify_in_pictures),
                                        IN_PLACE(costs_of_the_page),
+                                       IN_PLACE(buffers_of_the_pipeline),
                                        IN_PLACE(ways_in_the_margin),
                                        IN_PLACE(pictures_have_something_to_see),
                                        IN_PLACE(no_number_is_no_small_error),
