@@ -91,7 +91,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 
 # loops that should vectorise
 $(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable,$(MODE)),-O3) -fno-math-errno
-$(BUILD)/kernels/machine/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
+$(BUILD)/spec/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)
 	@echo "  CC   $<"

@@ -30,7 +30,9 @@ build/bench/domains \
     examples/reduction/rmsnorm.tile.json M=1024 N=1024 -- \
     examples/elementwise/bias_gelu.tile.json M=1024 N=1024 -- \
     examples/elementwise/add_2d.tile.json M=1024 N=1024
+build references
 if [ -x build/venv/bin/python ]; then
+    build/venv/bin/python bench/references.py || status=1
     build/venv/bin/python bench/reading.py build/bench/long.tile.json
     build/venv/bin/python bench/engine.py
     build/venv/bin/python bench/gallery.py --json build/bench/gallery.json --markdown build/bench/PERFORMANCE.md --svg build/bench/performance.svg

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "domains/multiply.h"
-#include "kernels/machine/elementary.h"
+#include "spec/elementary.h"
 
 enum {
     CHAINS = 12, /* of operations that wait for themselves only: as many as hide the time that one takes */

@@ -4,10 +4,24 @@
 
 enum { ARRAYS = 1 + TP_MAX_PLANES }; /* the numbers, then the planes */
 
+/* Does it lie like that, but for dimensions of one element? */
+static bool lies_so(const array *a, const uint32_t *dims)
+{
+    uint32_t next = 0;
+    for (uint32_t q = 0; q < a->rank; q++) {
+        if (a->dims[dims[q]] != 1 && dims[q] < next)
+            return false;
+        next = a->dims[dims[q]] != 1 ? dims[q] : next;
+    }
+    return true;
+}
+
 /* An operand of dot with its dimensions in another order; its memory is noted in `rooms`. */
 static tp_lanes pack(evaluator *e, const array *a, const uint32_t *dims, void **rooms)
 {
     tp_lanes x = tp_lanes_of_array(a);
+    if (lies_so(a, dims))
+        return x;
     uint32_t arrays = x.plane[0] ? e->domain->nplanes + 1 : 1;
     for (uint32_t p = 0; p < arrays; p++) {
         rooms[p] = tp_take_room(e, a->n);
@@ -18,6 +32,28 @@ static tp_lanes pack(evaluator *e, const array *a, const uint32_t *dims, void **
             x.data = rooms[p];
     }
     return x;
+}
+
+/* r[i] = sum over t of a[i][t] b[t], in that order; several rows at once, whose sums do not wait for each other. */
+static void times_vector(size_t m, size_t k, const double *a, const double *b, double *r)
+{
+    enum { ABREAST = 8 };
+    for (size_t first = 0; first < m; first += ABREAST) {
+        double sum[ABREAST] = {0};
+        const double *row = a + first * k;
+        if (first + ABREAST <= m) {
+            for (size_t t = 0; t < k; t++)
+                for (size_t i = 0; i < ABREAST; i++)
+                    sum[i] += row[i * k + t] * b[t];
+            memcpy(r + first, sum, sizeof sum);
+            continue;
+        }
+        for (size_t i = 0; first + i < m; i++) {
+            for (size_t t = 0; t < k; t++)
+                sum[i] += row[i * k + t] * b[t];
+            r[first + i] = sum[i];
+        }
+    }
 }
 
 void tp_reference_dot(evaluator *e, const tp_inst *i)
@@ -60,9 +96,13 @@ void tp_reference_dot(evaluator *e, const tp_inst *i)
         s.k *= (size_t)a->dims[inner[0][d]];
     tp_spend(e->arena, (int64_t)(s.batch * s.m * s.n / (e->domain ? 8 : 32) * s.k));
     tp_lanes x = pack(e, a, order[0], rooms[0]), y = pack(e, b, order[1], rooms[1]);
-    for (size_t q = 0; q < s.batch; q++)
-        tp_multiply_f64(s.m, s.n, s.k, (const double *)x.data + q * s.m * s.k, (const double *)y.data + q * s.k * s.n,
-                        out->at + q * s.m * s.n);
+    for (size_t q = 0; q < s.batch; q++) {
+        const double *p = (const double *)x.data + q * s.m * s.k, *v = (const double *)y.data + q * s.k * s.n;
+        if (s.n == 1)
+            times_vector(s.m, s.k, p, v, out->at + q * s.m);
+        else
+            tp_multiply_f64(s.m, s.n, s.k, p, v, out->at + q * s.m * s.n);
+    }
     if (e->domain) {
         tp_lanes r = tp_lanes_of_result(e, out);
         tp_note_reference(out, &r, e->domain->dot(e->domain, s, &r, &x, &y));

@@ -2,7 +2,9 @@
 #include <math.h>
 
 #include "base/strided.h"
+#include "base/vectorised.h"
 #include "reference/internal.h"
+#include "spec/elementary.h"
 #include "spec/syntax.h"
 
 enum { MAX_TURNS = 100000000 };
@@ -33,11 +35,6 @@ static void shape_value(evaluator *e, tp_vid v)
     }
 }
 
-static double lane(const array *a, size_t i)
-{
-    return a->at[a->n == 1 ? 0 : i];
-}
-
 static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 {
     int64_t mask = ((int64_t)1 << tp_dtype_info(d)->bits) - 1;
@@ -63,166 +60,58 @@ static double integer_op(evaluator *e, tp_prim p, double x, double y)
                                : fmod(x, y);
 }
 
-static void elementwise(evaluator *e, const tp_inst *i)
+/* Bools, which are 0 and 1; false: not of these primitives. */
+TP_VECTORISED static bool bools(tp_prim p, size_t n, const double *a, size_t step_a, const double *b, size_t step_b,
+                                double *restrict out)
 {
-    array *out = &e->values[i->out];
-    const array *a = &e->values[i->args[0]], *b = i->nargs > 1 ? &e->values[i->args[1]] : a;
+#define ROW(prim, value)                                                                                               \
+    if (p == (prim)) {                                                                                                 \
+        for (size_t k = 0; k < n; k++) {                                                                               \
+            double x = a[k * step_a], y = b[k * step_b];                                                               \
+            (void)y;                                                                                                   \
+            out[k] = (double)(value);                                                                                  \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
+    ROW(TP_P_AND, (x != 0) & (y != 0))
+    ROW(TP_P_OR, (x != 0) | (y != 0))
+    ROW(TP_P_XOR, (x != 0) ^ (y != 0))
+    ROW(TP_P_INVERT, x == 0)
+#undef ROW
+    return false;
+}
+
+/* n elements of one primitive; an operand with a step of 0 is a number. */
+static void elementwise_row(evaluator *e, const tp_inst *i, size_t n, const double *a, size_t step_a, const double *b,
+                            size_t step_b, double *out)
+{
     tp_dtype d = e->p->values.at[i->args[0]].dtype;
     bool divides =
         i->prim == TP_P_FLOORDIV || i->prim == TP_P_MOD || i->prim == TP_P_LAX_DIV || i->prim == TP_P_LAX_REM;
     bool bits = i->prim == TP_P_AND || i->prim == TP_P_OR || i->prim == TP_P_XOR || i->prim == TP_P_SHL ||
                 i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL || i->prim == TP_P_INVERT;
-    bool plain = i->prim != TP_P_INTEGER_POW && !bits && (!divides || tp_is_float(d));
-    if (plain && tp_meaning_row_f64(i->prim, out->n, a->at, a->n != 1, b->at, b->n != 1, out->at))
+    tp_prim p = i->prim == TP_P_INTEGER_POW && i->integer == 2 ? TP_P_SQUARE : i->prim;
+    bool plain = p != TP_P_INTEGER_POW && !bits && (!divides || tp_is_float(d));
+    /* Under a domain, numbers and what they mean are computed by one library. */
+    tp_loop vectors = e->domain ? NULL : tp_elementary_here(p, TP_F64);
+    if (vectors) {
+        vectors(&TP_ONE_ROW, n, a, !step_a, i->nargs > 1 ? b : NULL, !step_b, out);
         return;
-    for (size_t n = 0; n < out->n; n++) {
-        double x = lane(a, n), y = lane(b, n);
-        if (i->prim == TP_P_INTEGER_POW)
-            out->at[n] = pow(x, (double)i->integer);
+    }
+    if (plain && tp_meaning_row_f64(p, n, a, step_a, b, step_b, out))
+        return;
+    if (d == TP_BOOL && bools(p, n, a, step_a, b, step_b, out))
+        return;
+    for (size_t k = 0; k < n; k++) {
+        double x = a[k * step_a], y = b[k * step_b];
+        if (p == TP_P_INTEGER_POW)
+            out[k] = pow(x, (double)i->integer);
         else if (bits)
-            out->at[n] = (double)logical(i->prim, (int64_t)x, (int64_t)y, d);
+            out[k] = (double)logical(p, (int64_t)x, (int64_t)y, d);
         else if (divides && !tp_is_float(d))
-            out->at[n] = integer_op(e, i->prim, x, y);
+            out[k] = integer_op(e, p, x, y);
         else
-            out->at[n] = tp_meaning_f64(i->prim, x, y);
-    }
-}
-
-static double fold(tp_prim p, double acc, double v)
-{
-    return p == TP_P_SUM    ? acc + v
-           : p == TP_P_PROD ? acc * v
-           : p == TP_P_MAX  ? (acc > v || acc != acc ? acc : v)
-           : p == TP_P_MIN  ? (acc < v || acc != acc ? acc : v)
-           : p == TP_P_ANY  ? acc != 0 || v != 0
-                            : acc != 0 && v != 0;
-}
-
-/* acc[j] with v[j], v[step + j], … in that order, for j < n: element after element for all j at once. */
-static void fold_rows(tp_prim p, double *acc, const double *v, size_t n, size_t count, size_t step)
-{
-#define ROWS(prim, value)                                                                                              \
-    if (p == (prim))                                                                                                   \
-        for (size_t t = 0; t < count; t++)                                                                             \
-            for (size_t j = 0; j < n; j++) {                                                                           \
-                double a = acc[j], x = v[t * step + j];                                                                \
-                acc[j] = value;                                                                                        \
-            }
-    ROWS(TP_P_SUM, a + x)
-    ROWS(TP_P_PROD, a * x)
-    ROWS(TP_P_MAX, ((a > x) | (a != a)) ? a : x)
-    ROWS(TP_P_MIN, ((a < x) | (a != a)) ? a : x)
-    ROWS(TP_P_ANY, (double)((a != 0) | (x != 0)))
-    ROWS(TP_P_ALL, (double)((a != 0) & (x != 0)))
-#undef ROWS
-}
-
-enum { ABREAST = 8 }; /* rows that are folded at once: an addition waits for the one before it in its own row alone */
-
-/* count elements of each of n rows, `row` apart. */
-static void fold_along(tp_prim p, double *acc, const double *v, size_t n, size_t count, size_t row)
-{
-#define ALONG(prim, value)                                                                                             \
-    if (p == (prim))                                                                                                   \
-        for (size_t t = 0; t < count; t++)                                                                             \
-            for (size_t r = 0; r < ABREAST; r++) {                                                                     \
-                double a = at[r], x = q[r * row + t];                                                                  \
-                at[r] = value;                                                                                         \
-            }
-    size_t first = 0;
-    for (; first + ABREAST <= n; first += ABREAST) {
-        const double *q = v + first * row;
-        double at[ABREAST];
-        memcpy(at, acc + first, sizeof at);
-        ALONG(TP_P_SUM, a + x)
-        ALONG(TP_P_PROD, a * x)
-        ALONG(TP_P_MAX, ((a > x) | (a != a)) ? a : x)
-        ALONG(TP_P_MIN, ((a < x) | (a != a)) ? a : x)
-        ALONG(TP_P_ANY, (double)((a != 0) | (x != 0)))
-        ALONG(TP_P_ALL, (double)((a != 0) & (x != 0)))
-        memcpy(acc + first, at, sizeof at);
-    }
-#undef ALONG
-    for (; first < n; first++)
-        for (size_t t = 0; t < count; t++)
-            acc[first] = fold(p, acc[first], v[first * row + t]);
-}
-
-/* Dimensions that lie together fold in their order; false: they do not. */
-static bool reduce_together(const tp_inst *i, const array *a, const bool *reduced, double *out)
-{
-    uint32_t first = 0, last = a->rank;
-    size_t before = 1, count = 1, behind = 1;
-    while (first < a->rank && !reduced[first])
-        before *= (size_t)a->dims[first++];
-    while (last > first && !reduced[last - 1])
-        behind *= (size_t)a->dims[--last];
-    for (uint32_t d = first; d < last; d++) {
-        if (!reduced[d])
-            return false;
-        count *= (size_t)a->dims[d];
-    }
-    enum { BLOCK = 512 }; /* results that stay in the cache */
-    for (size_t b = 0; behind > 1 && b < before; b++)
-        for (size_t j = 0; j < behind; j += BLOCK)
-            fold_rows(i->prim, out + b * behind + j, a->at + b * count * behind + j,
-                      behind - j < BLOCK ? behind - j : BLOCK, count, behind);
-    if (behind == 1)
-        fold_along(i->prim, out, a->at, before, count, count);
-    return true;
-}
-
-static void reduce(evaluator *e, const tp_inst *i)
-{
-    const array *a = &e->values[i->args[0]];
-    array *out = &e->values[i->out];
-    bool reduced[TP_MAX_RANK] = {false}, arg = i->prim == TP_P_ARGMAX || i->prim == TP_P_ARGMIN;
-    for (uint32_t r = 0; r < i->nints; r++)
-        reduced[i->ints[r]] = true;
-    for (size_t o = 0; o < out->n; o++)
-        out->at[o] = i->prim == TP_P_PROD || i->prim == TP_P_ALL ? 1
-                     : i->prim == TP_P_MAX                       ? -HUGE_VAL
-                     : i->prim == TP_P_MIN                       ? HUGE_VAL
-                                                                 : 0;
-    if (!arg && reduce_together(i, a, reduced, out->at))
-        return;
-    uint32_t kept[TP_MAX_RANK], gone[TP_MAX_RANK], nkept = 0, ngone = 0;
-    for (uint32_t d = 0; d < a->rank; d++) {
-        if (reduced[d])
-            gone[ngone++] = d;
-        else
-            kept[nkept++] = d;
-    }
-    size_t outs, members, stride[TP_MAX_RANK];
-    double *best = arg ? TP_NEWN(e->arena, double, out->n) : NULL;
-    const size_t *base = tp_offsets(e, a, kept, nkept, &outs), *offset = tp_offsets(e, a, gone, ngone, &members);
-    tp_strides(a, stride);
-    for (size_t o = 0; o < outs; o++)
-        for (size_t t = 0; t < members; t++) {
-            double v = a->at[base[o] + offset[t]];
-            if (!arg) {
-                out->at[o] = fold(i->prim, out->at[o], v);
-            } else if (!t || (best[o] == best[o] && (v != v || (i->prim == TP_P_ARGMAX ? v > best[o] : v < best[o])))) {
-                best[o] = v;
-                out->at[o] = (double)(offset[t] / stride[i->ints[0]]);
-            }
-        }
-}
-
-/* Each element: the one before it on the axis, folded with its own operand. */
-static void scan(evaluator *e, const tp_inst *i)
-{
-    const array *a = &e->values[i->args[0]];
-    array *out = &e->values[i->out];
-    int64_t at[TP_MAX_RANK], axis = i->ints[0], first = i->reverse ? a->dims[axis] - 1 : 0;
-    for (size_t k = 0; k < out->n; k++) {
-        size_t n = i->reverse ? out->n - 1 - k : k;
-        tp_unravel(out, n, at);
-        out->at[n] = a->at[n];
-        if (at[axis] == first)
-            continue;
-        at[axis] += i->reverse ? 1 : -1;
-        out->at[n] = fold(tp_prim_of(i->prim), out->at[tp_ravel(out, at)], a->at[n]);
+            out[k] = tp_meaning_f64(p, x, y);
     }
 }
 
@@ -307,15 +196,12 @@ static void update(evaluator *e, const tp_inst *i)
     put_part(e, i, out->at, e->values[i->args[1]].at);
 }
 
-/* Places of the argument that are linear in those of the result; false: this primitive's are not. */
-static bool linear(evaluator *e, const tp_inst *i)
+bool tp_reference_view(evaluator *e, const tp_inst *i, size_t *start, ptrdiff_t *from)
 {
-    array *out = &e->values[i->out];
-    const array *a = &e->values[i->args[0]];
-    size_t own[TP_MAX_RANK], mine[TP_MAX_RANK], first = 0;
-    ptrdiff_t from[TP_MAX_RANK] = {0}, to[TP_MAX_RANK];
+    const array *out = &e->values[i->out], *a = &e->values[i->args[0]];
+    size_t own[TP_MAX_RANK], first = 0;
+    memset(from, 0, TP_MAX_RANK * sizeof *from);
     tp_strides(a, own);
-    tp_strides(out, mine);
     for (uint32_t d = 0; d < a->rank; d++)
         switch (i->prim) {
         case TP_P_TRANSPOSE: from[d] = (ptrdiff_t)own[i->ints[d]]; break;
@@ -344,9 +230,22 @@ static bool linear(evaluator *e, const tp_inst *i)
 #include "spec/prims.def"
         case TP_PRIMS: no_meaning(e, i->prim);
         }
+    *start = first;
+    return true;
+}
+
+/* Moves along views; false: it is none. */
+static bool linear(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    size_t mine[TP_MAX_RANK], first;
+    ptrdiff_t from[TP_MAX_RANK], to[TP_MAX_RANK];
+    if (!tp_reference_view(e, i, &first, from))
+        return false;
+    tp_strides(out, mine);
     for (uint32_t d = 0; d < out->rank; d++)
         to[d] = (ptrdiff_t)mine[d];
-    tp_move(sizeof(double), out->rank, out->dims, out->at, to, a->at + first, from);
+    tp_move(sizeof(double), out->rank, out->dims, out->at, to, e->values[i->args[0]].at + first, from);
     return true;
 }
 
@@ -455,22 +354,19 @@ static void read_entry(evaluator *e, const tp_inst *i)
     e->values[i->out].at[0] = t->at[tp_ravel(t, at)];
 }
 
-static void select_arm(evaluator *e, const tp_inst *i)
+TP_VECTORISED static void select_row(size_t n, const double *const *at, const size_t *step, double *restrict out)
 {
-    array *out = &e->values[i->out];
-    const array *c = &e->values[i->args[0]], *x = &e->values[i->args[1]], *y = &e->values[i->args[2]];
-    size_t cs = c->n != 1, xs = x->n != 1, ys = y->n != 1;
-    for (size_t n = 0; n < out->n; n++) {
-        double a = x->at[n * xs], b = y->at[n * ys];
-        out->at[n] = c->at[n * cs] != 0 ? a : b;
+    const double *c = at[0], *x = at[1], *y = at[2];
+    size_t cs = step[0], xs = step[1], ys = step[2];
+    for (size_t k = 0; k < n; k++) {
+        double a = x[k * xs], b = y[k * ys];
+        out[k] = c[k * cs] != 0 ? a : b;
     }
 }
 
 /* An implied conversion of a literal is exact; a written one rounds. */
-static void convert(evaluator *e, const tp_inst *i)
+static void convert_row(evaluator *e, const tp_inst *i, size_t n, const double *from, double *out)
 {
-    array *out = &e->values[i->out];
-    const array *from = &e->values[i->args[0]];
     bool exact = tp_is_weak(e->p->values.at[i->args[0]].dtype);
     if (i->prim != TP_P_CAST)
         no_meaning(e, i->prim);
@@ -478,17 +374,41 @@ static void convert(evaluator *e, const tp_inst *i)
     tp_dtype to = (tp_dtype)i->integer;
     double cells[CHUNK];
     if (exact || to == TP_F64) {
-        memcpy(out->at, from->at, out->n * sizeof *out->at);
+        memcpy(out, from, n * sizeof *out);
     } else if (tp_is_float(to)) {
-        for (size_t n = 0; n < out->n; n += CHUNK) {
-            size_t count = out->n - n < CHUNK ? out->n - n : CHUNK;
-            tp_put_row_f64(to, cells, 0, count, from->at + n);
-            tp_get_row_f64(to, cells, 0, count, out->at + n);
+        for (size_t k = 0; k < n; k += CHUNK) {
+            size_t count = n - k < CHUNK ? n - k : CHUNK;
+            tp_put_row_f64(to, cells, 0, count, from + k);
+            tp_get_row_f64(to, cells, 0, count, out + k);
         }
     } else {
-        for (size_t n = 0; n < out->n; n++)
-            out->at[n] = to == TP_BOOL ? from->at[n] != 0 : trunc(from->at[n]);
+        for (size_t k = 0; k < n; k++)
+            out[k] = to == TP_BOOL ? from[k] != 0 : trunc(from[k]);
     }
+}
+
+void tp_reference_row(evaluator *e, const tp_inst *i, size_t n, const double *const *at, const size_t *step,
+                      double *out)
+{
+    tp_prim_class class = tp_prim_info(i->prim)->class;
+    if (class == TP_CLASS_SELECT)
+        select_row(n, at, step, out);
+    else if (class == TP_CLASS_CONVERT)
+        convert_row(e, i, n, at[0], out);
+    else
+        elementwise_row(e, i, n, at[0], step[0], i->nargs > 1 ? at[1] : at[0], step[i->nargs > 1], out);
+}
+
+/* All elements of what is computed element by element. */
+static void elements(evaluator *e, const tp_inst *i)
+{
+    const double *at[3] = {NULL};
+    size_t step[3] = {0};
+    for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
+        at[a] = e->values[i->args[a]].at;
+        step[a] = e->values[i->args[a]].n != 1;
+    }
+    tp_reference_row(e, i, e->values[i->out].n, at, step, e->values[i->out].at);
 }
 
 static void copy(evaluator *e, const tp_inst *i)
@@ -532,11 +452,11 @@ static void memory(evaluator *e, const tp_inst *i)
 void tp_reference_data(evaluator *e, const tp_inst *i)
 {
     switch (tp_prim_info(i->prim)->class) {
-    case TP_CLASS_ELEMENTWISE: elementwise(e, i); return;
-    case TP_CLASS_SELECT: select_arm(e, i); return;
-    case TP_CLASS_CONVERT: convert(e, i); return;
-    case TP_CLASS_FOLD: reduce(e, i); return;
-    case TP_CLASS_RUNNING: scan(e, i); return;
+    case TP_CLASS_ELEMENTWISE:
+    case TP_CLASS_SELECT:
+    case TP_CLASS_CONVERT: elements(e, i); return;
+    case TP_CLASS_FOLD: tp_reference_reduce(e, i); return;
+    case TP_CLASS_RUNNING: tp_reference_scan(e, i); return;
     case TP_CLASS_CONTRACT: tp_reference_dot(e, i); return;
     case TP_CLASS_MOVE: move(e, i); return;
     case TP_CLASS_SOURCE: source(e, i); return;
@@ -546,8 +466,7 @@ void tp_reference_data(evaluator *e, const tp_inst *i)
     }
 }
 
-/* Units: elements that are read and written, more of them under a domain; of a dot, by its own file. */
-static void pay(evaluator *e, const tp_inst *i)
+void tp_reference_pay(evaluator *e, const tp_inst *i)
 {
     size_t n = e->values[i->out].n;
     for (uint32_t a = 0; a < i->nargs; a++)
@@ -555,9 +474,9 @@ static void pay(evaluator *e, const tp_inst *i)
     tp_spend(e->arena, 8 + (int64_t)(e->domain ? n / 2 : n / 8));
 }
 
-static void run_inst(evaluator *e, const tp_inst *i)
+void tp_reference_compute(evaluator *e, const tp_inst *i)
 {
-    pay(e, i);
+    tp_reference_pay(e, i);
     if (!e->values[i->out].at)
         e->values[i->out].at = tp_take_room(e, e->values[i->out].n);
     tp_reference_data(e, i);
@@ -579,27 +498,42 @@ static bool run_in_place(evaluator *e, const tp_statement *update, const tp_stat
     return true;
 }
 
+/* What was computed in the same region for this alone changes places with what the variable held. */
+static void assign(evaluator *e, const tp_statement *s, const tp_region *r)
+{
+    array *var = &e->values[s->var], *value = &e->values[s->value];
+    if (!e->domain && value->n > 1 && e->looks[s->value] == 1 && e->made[s->value] == r) {
+        double *was = var->at;
+        var->at = value->at;
+        value->at = was;
+        return;
+    }
+    if (!var->at)
+        var->at = tp_take_room(e, var->n);
+    memcpy(var->at, value->at, value->n * sizeof(double));
+    tp_reference_copy(e, s->var, s->value);
+}
+
 static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
         const tp_statement *statement = &r->at[s];
-        if (s + 1 < r->len && run_in_place(e, statement, statement + 1)) {
+        uint32_t done = tp_reference_strips(e, r, s);
+        if (done) {
+            s += done - 1;
             if (r == &e->p->statements)
                 tp_release_after(e, s);
+            continue;
+        }
+        if (s + 1 < r->len && run_in_place(e, statement, statement + 1)) {
             s++;
             if (r == &e->p->statements)
                 tp_release_after(e, s);
             continue;
         }
         switch (statement->kind) {
-        case TP_COMPUTE: run_inst(e, statement->inst); break;
-        case TP_ASSIGN:
-            if (!e->values[statement->var].at)
-                e->values[statement->var].at = tp_take_room(e, e->values[statement->var].n);
-            memcpy(e->values[statement->var].at, e->values[statement->value].at,
-                   e->values[statement->value].n * sizeof(double));
-            tp_reference_copy(e, statement->var, statement->value);
-            break;
+        case TP_COMPUTE: tp_reference_compute(e, statement->inst); break;
+        case TP_ASSIGN: assign(e, statement, r); break;
         case TP_IF:
             tp_reference_decide(e, statement->value);
             run_region(e, e->values[statement->value].at[0] != 0 ? &statement->body : &statement->orelse);
@@ -671,9 +605,8 @@ static void run_program(void *arg)
         if (e->p->operand_value[k->ninputs + o] < 0)
             continue; /* discarded */
         array *v = &e->values[e->p->operand_value[k->ninputs + o]];
-        e->r->outputs[o] = tp_tensor_new(e->arena, TP_F64, v->rank, v->dims);
-        if (v->n)
-            memcpy(e->r->outputs[o].data, v->at, v->n * sizeof(double));
+        e->r->outputs[o] = (tp_tensor){.dtype = TP_F64, .rank = v->rank, .n = v->n, .data = v->at};
+        memcpy(e->r->outputs[o].dims, v->dims, v->rank * sizeof *v->dims);
         if (e->domain)
             e->r->meanings[k->ninputs + o] = tp_reference_meaning(e, v);
     }

@@ -10,6 +10,7 @@ typedef struct array {
     size_t n;
     double *at;        /* NULL: not computed yet, or not looked at any more */
     tp_dtype dtype;    /* what the elements are; they lie as doubles */
+    uint32_t pending;  /* 1 + its number among what is computed strip by strip; 0: it is not waiting */
     tp_planes meaning; /* of the domain */
     void *room[TP_MAX_PLANES];
 } array;
@@ -30,8 +31,12 @@ typedef struct evaluator {
     array *values;
     uint32_t *last;  /* per value: number of the last of the program's own steps that looks at it; none: UINT32_MAX */
     uint32_t *looks; /* per value: how many statements look at it */
+    const tp_region **made; /* per value: where it is computed; NULL: given, or a variable */
+    tp_vid *dying;          /* values by `last` */
+    uint32_t ndying, ndead; /* so many of them have been given back */
     TP_VEC(spare_room) spare;
-    int64_t turns; /* of while loops */
+    struct chain *chain; /* of strips.c */
+    int64_t turns;       /* of while loops */
     bool undecided;
     tp_str why;
 } evaluator;
@@ -40,8 +45,23 @@ typedef struct evaluator {
 _Noreturn void tp_give_up(evaluator *e, tp_str why);
 void tp_unravel(const array *a, size_t i, int64_t *at);
 size_t tp_ravel(const array *a, const int64_t *at);
-/* The numbers of one instruction. */
+/* One instruction: its numbers, and what they mean. */
+void tp_reference_compute(evaluator *e, const tp_inst *i);
+/* The numbers alone, where there is room for them. */
 void tp_reference_data(evaluator *e, const tp_inst *i);
+/* n elements of what is computed element by element (elementwise, select, convert); a step of 0: the operand is one
+ * number. */
+void tp_reference_row(evaluator *e, const tp_inst *i, size_t n, const double *const *at, const size_t *step,
+                      double *out);
+/* A result that is a view of the first argument: element (k0, k1, …) lies at start + sum of k from[k]. False: it is
+ * none. */
+bool tp_reference_view(evaluator *e, const tp_inst *i, size_t *start, ptrdiff_t *from);
+/* Units: elements that are read and written, more of them under a domain; of a dot, by its own file. */
+void tp_reference_pay(evaluator *e, const tp_inst *i);
+
+/* strips.c: large arrays that follow from each other element by element, a strip of all of them at a time. How many
+ * statements from number s on have been executed; 0: it is no such statement. */
+uint32_t tp_reference_strips(evaluator *e, const tp_region *r, uint32_t s);
 
 /* arrays.c: n words, not cleared; memory that was given back, where there is some. */
 void *tp_take_room(evaluator *e, size_t n);
@@ -51,8 +71,13 @@ void tp_pack(const array *a, const void *from, const uint32_t *dims, uint32_t nd
 
 /* lifetimes.c: which step of the program looks last at a value */
 void tp_find_last_uses(evaluator *e);
-/* Step number s is done: give back what is not looked at after it. */
+/* Step number s is done, and so are those before it: give back what is not looked at after it. */
 void tp_release_after(evaluator *e, uint32_t s);
+
+/* fold.c */
+void tp_reference_reduce(evaluator *e, const tp_inst *i);
+/* Each element: the one before it on the axis, folded with its own operand. */
+void tp_reference_scan(evaluator *e, const tp_inst *i);
 
 /* dot.c: numbers and planes */
 void tp_reference_dot(evaluator *e, const tp_inst *i);

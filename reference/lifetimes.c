@@ -20,6 +20,7 @@ static void look_through(evaluator *e, const tp_region *r, const uint32_t *top)
         if (statement->kind == TP_COMPUTE) {
             look(e, statement->inst->out, now);
             e->looks[statement->inst->out]--; /* it makes it */
+            e->made[statement->inst->out] = statement->inst->prim == TP_P_VARIABLE ? NULL : r;
             for (uint32_t a = 0; a < statement->inst->nargs; a++)
                 look(e, statement->inst->args[a], now);
             if (statement->inst->prim == TP_P_VARIABLE) /* assigned to from anywhere */
@@ -36,6 +37,21 @@ static void look_through(evaluator *e, const tp_region *r, const uint32_t *top)
     }
 }
 
+static void sort_by_last_use(evaluator *e)
+{
+    uint32_t steps = e->p->statements.len, *first = TP_NEWN(e->arena, uint32_t, steps + 1);
+    for (uint32_t v = 0; v < e->p->values.len; v++)
+        if (e->last[v] < steps)
+            first[e->last[v] + 1]++;
+    for (uint32_t s = 0; s < steps; s++)
+        first[s + 1] += first[s];
+    e->ndying = first[steps];
+    e->dying = TP_NEWN(e->arena, tp_vid, e->ndying);
+    for (uint32_t v = 0; v < e->p->values.len; v++)
+        if (e->last[v] < steps)
+            e->dying[first[e->last[v]]++] = (tp_vid)v;
+}
+
 void tp_find_last_uses(evaluator *e)
 {
     const tp_kernel *k = e->k;
@@ -46,14 +62,16 @@ void tp_find_last_uses(evaluator *e)
             e->last[e->p->operand_value[i]] = NEVER;
     for (uint32_t t = 0; t < k->ntables; t++)
         e->last[e->p->table_value[t]] = NEVER;
+    e->made = TP_NEWN(e->arena, const tp_region *, e->p->values.len);
     look_through(e, &e->p->statements, NULL);
+    sort_by_last_use(e);
 }
 
 void tp_release_after(evaluator *e, uint32_t s)
 {
-    for (uint32_t v = 0; v < e->p->values.len; v++) {
-        array *a = &e->values[v];
-        if (e->last[v] != s || !a->at)
+    for (; e->ndead < e->ndying && e->last[e->dying[e->ndead]] <= s; e->ndead++) {
+        array *a = &e->values[e->dying[e->ndead]];
+        if (!a->at)
             continue;
         tp_give_room(e, a->at, a->n);
         for (uint32_t p = 0; p < TP_MAX_PLANES; p++) {

@@ -1,6 +1,7 @@
 /* The scalar meanings of spec/prims.def at double. */
 #include <math.h>
 
+#include "base/vectorised.h"
 #include "spec/program.h"
 
 #define TP_REAL(x, c) c
@@ -39,8 +40,8 @@ double tp_meaning_f64(tp_prim p, double x, double y)
         }                                                                                                              \
         return true;
 
-bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, const double *b, size_t step_b,
-                        double *restrict out)
+TP_VECTORISED bool tp_meaning_row_f64(tp_prim p, size_t n, const double *a, size_t step_a, const double *b,
+                                      size_t step_b, double *restrict out)
 {
     switch (p) {
 #define STRUCT(id, ...) case TP_P_##id:

@@ -4,7 +4,7 @@
 #include <tgmath.h>
 
 #include "base/vectorised.h"
-#include "kernels/machine/elementary.h"
+#include "spec/elementary.h"
 #include "kernels/machine/internal.h"
 
 #define TP_WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
@@ -145,7 +145,7 @@ static const tp_loop BOOLS[TP_PRIMS] = {
 
 static void run_f32(tp_prim p, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)
 {
-    tp_loop vectors = tp_elementary_here(p);
+    tp_loop vectors = tp_elementary_here(p, TP_F32);
     (vectors ? vectors : LOOPS[p].f32)(&TP_ONE_ROW, n, a, scalar_a, b, scalar_b, r);
 }
 
@@ -292,7 +292,7 @@ tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d)
     if (p == TP_P_INTEGER_POW)
         return NULL;
     if (d == TP_F32)
-        return tp_elementary_here(p) ? tp_elementary_here(p) : LOOPS[p].f32;
+        return tp_elementary_here(p, TP_F32) ? tp_elementary_here(p, TP_F32) : LOOPS[p].f32;
     if (d == TP_F64 || d == TP_WEAK_FLOAT)
         return LOOPS[p].f64;
     if (d == TP_I32 && !tp_prim_divides(p))

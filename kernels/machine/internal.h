@@ -4,7 +4,7 @@
 
 #include "base/ahead.h"
 #include "base/rng.h"
-#include "kernels/machine/elementary.h"
+#include "spec/elementary.h"
 #include "kernels/machine/machine.h"
 
 /* Definedness of the elements of a buffer: all defined, all undefined with one origin, those of a box defined and

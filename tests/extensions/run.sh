@@ -30,7 +30,7 @@ silent() { ! grep -qF -- "$1" said || fail "said: \"$1\""; }
 # ---- an elementwise primitive: a row, an example, and what strict names ----
 copy
 awk '/^UNARY\(RSQRT,/ { print "UNARY(CBRT, \"cbrt\", FLOATS, SAME, cbrt(x), 0, NONE, ULPS(8), CONTINUOUS, REALS, \"cbrt\", \"jnp.cbrt(x)\")" } { print }' spec/prims.def >row && mv row spec/prims.def
-sed -i 's/^FUNCTION1(tanhf, .*)$/&\nFUNCTION1(cbrtf, u10)/; s/^#define tanh(x).*/&\n#define cbrt(x) NAME(cbrtf)(x)/; s/^#undef tanh$/&\n#undef cbrt/' kernels/machine/elementary_set.h
+sed -i 's/^FUNCTION1(tanh, .*)$/&\nFUNCTION1(cbrt, u10)/; s/^#define tanh(x).*/&\n#define cbrt(x) NAME(cbrt)(x)/; s/^#undef tanh$/&\n#undef cbrt/' spec/elementary_set.h
 build "a row of spec/prims.def"
 for place in domains/degree.c domains/field.c domains/rounding_strip.c analyzer/equality/laws.c; do
     grep -q "^$place:.*TP_P_CBRT.*not handled" said || fail "nothing says that $place does not know the row"

@@ -167,8 +167,115 @@ static void every_reference(void **state)
     assert_true(files >= 25 && elements >= 100);
 }
 
+/* ---- large arrays ---- */
+
+typedef struct evaluation {
+    loaded *l;
+    bool with_domain;
+    tp_tensor outputs[2];
+} evaluation;
+
+static void evaluate(void *arg)
+{
+    evaluation *v = arg;
+    const tp_kernel *k = v->l->spec->kernels[0];
+    tp_arena *a = v->l->arena;
+    int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1), dims[TP_MAX_RANK];
+    tp_tensor arrays[4];
+    tp_planes planes[8] = {0};
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        tp_fill(&arrays[i], TP_INPUT_SMALL, 0, 5, i);
+        if (i == 0 && tp_is_float(arrays[i].dtype))
+            ((double *)arrays[i].data)[1234] = (double)NAN;
+    }
+    tp_reference_request q = {.kernel = k, .env = env, .arrays = arrays, .outputs = v->outputs};
+    if (v->with_domain) {
+        q.domain = tp_rounding_new(a);
+        q.meanings = planes;
+    }
+    if (tp_reference_run(a, &q) != TP_OK)
+        fail_msg("%s", tp_cstr(a, q.why));
+}
+
+/* What is computed in strips has the bits of what is computed whole, as it is under a domain. Two outputs are the same
+ * program twice, in another order of the dimensions: neither changes a bit, or the order of an addition. */
+static void large_arrays_are_computed_as_small_ones(void **state)
+{
+    static const char *const PROGRAMS[] = {
+        "o = x * 2 + y / 3 - 1\np = o.T",
+        "o = where((x > y) & (y >= -1) | ~(x != x), -x, y.astype(bfloat16))\np = where(x.T > y.T, where(y.T >= -1, "
+        "-x.T, "
+        "where(x.T != x.T, y.T.astype(bfloat16), -x.T)), where(x.T != x.T, y.T.astype(bfloat16), -x.T))",
+        "t = x + y\nu = t * t\nv = u - t\no = u * v + t\nw = v.T\np = o.T",
+        "r = x.sum(axis=1)\no = r[:, None] * y + g[None, :]\np = ((x.T).sum(axis=0)[None, :] * y.T + g[:, None])",
+        "o = x.max(axis=1, keepdims=True) - x\np = (x.T).max(axis=0, keepdims=True) - x.T",
+        "o = x.argmax(axis=1)[:, None] + 0 * y\np = (x.T).argmax(axis=0)[None, :] + 0 * y.T",
+        "o = x.argmin(axis=1)[:, None] + 0 * y\np = (x.T).argmin(axis=0)[None, :] + 0 * y.T",
+        "o = np.cumsum(y, axis=1)\np = np.cumsum(y.T, axis=0)",
+        "o = np.flip(np.cumsum(np.flip(y, 1), 1), 1)\np = np.flip(np.cumsum(np.flip(y.T, 0), 0), 0)",
+        "z = np.pad(y, ((1, 1), (2, 2)))\no = z[:-2, 4:] + z[2:, :-4] * z[1:-1, 2:-2]\nzt = z.T\np = zt[4:, :-2] + "
+        "zt[:-4, "
+        "2:] * zt[2:-2, 1:-1]",
+        "z = np.concatenate([y, x], axis=0)\no = zeros((71, 97))\nfor i in range(3):\n    o = o * 0.5 + z[i:i + 71]\np "
+        "= o.T",
+        "q = (x * y).reshape(97, 71) + 1\no = (q * 2).reshape(71, 97)\np = ((x * y).reshape(97 * 71) + 1).reshape(71, "
+        "97).T * 2",
+        "h = g * 1\nfor t in range(71):\n    h = y[t] * h + g\n    o[t] = h\n    p[:, t] = h",
+        "i, j = np.arange(71)[:, None], np.arange(97)[None, :]\no = where((i // 3 >= j % 5) & (i - j < 40), x, "
+        "-inf)\np = "
+        "where((i.T // 3 >= j.T % 5) & (i.T - j.T < 40), x.T, -inf)",
+        "z = y.reshape(71, 1, 97) / 3 * y[:, :12, None]\no = z.sum(axis=(0, 2))[3] + 0 * y\np = np.transpose(z, (1, 0, "
+        "2)).sum(axis=(1, 2))[3] + 0 * y.T",
+        "z = (y.reshape(71, 1, 97) / 3 * y[:, :12, None]).reshape(71, 4, 3, 97)\no = z.sum(axis=(1, 3))[:, 2:] + 0 * "
+        "y\np = "
+        "np.transpose(z, (0, 2, 1, 3)).sum(axis=(2, 3))[:, 2][None, :] + 0 * y.T",
+        "o = (y / 3 @ g)[:, None] + 0 * y\np = (y / 3 @ np.stack([g, g], axis=1))[:, 1][None, :] + 0 * y.T",
+        "v = x * y\nh = x * 1\nfor t in range(2):\n    h = v\n    h = h + t\no = h\np = (x * y).T + 1",
+        "a = b = x * y\nc = a\nd = c + b\no = d - a * 1\np = (x * y + x * y - x * y).T",
+        "o = np.exp(y) * np.tanh(y)\np = (np.exp(y) * np.tanh(y)).T",
+    };
+    (void)state;
+    for (size_t n = 0; n < sizeof PROGRAMS / sizeof *PROGRAMS; n++) {
+        char text[4096];
+        int len = snprintf(text, sizeof text,
+                           "{\"tileproof\": 1, \"name\": \"large\", \"target\": \"none\", \"inputs\": ["
+                           "{\"name\": \"x\", \"dtype\": \"float64\", \"shape\": [71, 97]},"
+                           "{\"name\": \"y\", \"dtype\": \"float64\", \"shape\": [71, 97]},"
+                           "{\"name\": \"g\", \"dtype\": \"float64\", \"shape\": [97]}], \"outputs\": ["
+                           "{\"name\": \"o\", \"dtype\": \"float64\", \"shape\": [71, 97]},"
+                           "{\"name\": \"p\", \"dtype\": \"float64\", \"shape\": [97, 71]}], \"reference\": \"");
+        for (const char *c = PROGRAMS[n]; *c; c++)
+            len += snprintf(text + len, sizeof text - (size_t)len, *c == '\n' ? "\\n" : "%c", *c);
+        snprintf(text + len, sizeof text - (size_t)len, "\"}");
+        evaluation v[2] = {{.with_domain = false}, {.with_domain = true}};
+        for (int d = 0; d < 2; d++) {
+            v[d].l = load_text(text);
+            if (!v[d].l->spec)
+                fail_msg("%s: %s", PROGRAMS[n], tp_cstr(v[d].l->arena, v[d].l->ctx.findings.at[0].message));
+            assert_int_equal(tp_try(v[d].l->arena, evaluate, &v[d]), TP_OK);
+        }
+        bool exact = !strstr(PROGRAMS[n], "exp");
+        for (size_t i = 0; i < 71; i++)
+            for (size_t j = 0; j < 97; j++) {
+                double a = ((double *)v[0].outputs[0].data)[i * 97 + j],
+                       b = ((double *)v[1].outputs[0].data)[i * 97 + j],
+                       c = ((double *)v[0].outputs[1].data)[j * 71 + i];
+                if (isnan(a)
+                        ? !isnan(b) || !isnan(c)
+                        : fabs(a - b) > (exact ? 0 : 1e-14 * fabs(a)) || fabs(a - c) > (exact ? 0 : 1e-14 * fabs(a)))
+                    fail_msg("%s: element %zu, %zu is %a, whole %a, transposed %a", PROGRAMS[n], i, j, a, b, c);
+            }
+        for (int d = 0; d < 2; d++)
+            unload(v[d].l);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_reference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_reference),
+                                       cmocka_unit_test(large_arrays_are_computed_as_small_ones)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

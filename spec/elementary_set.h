@@ -1,7 +1,9 @@
-/* The elementary functions of spec/prims.def for one instruction set; elementary.c includes this once for each, with
+/* The elementary functions of spec/prims.def for one instruction set and one type; elementary.c includes this once for
+ * each, with
  *   SET, ATTRIBUTE   suffix of the names, and what makes the compiler use the set
- *   LANES, WORD      float32s in a vector, and the compiler's own type of one
- *   OF(f, u10)       SLEEF's function of vectors, f = expf, at most 1.0 ULP off by its documentation
+ *   NUMBER, REAL(c)  float or double, and a constant of it
+ *   LANES, WORD      numbers in a vector, and the compiler's own type of one
+ *   OF(f, u10)       SLEEF's function of vectors, f = exp, at most 1.0 ULP off by its documentation
  *                    (u15: 1.5; u35: 3.5, with which tanh takes 0.4 of the time)
  *   ROOT(x)          square root of a WORD, correctly rounded
  * What a row says over x and y is read with x and y as vectors. */
@@ -11,9 +13,9 @@
 #define vector NAME(vector)
 
 #if LANES == 1
-typedef float vector;
+typedef NUMBER vector;
 #else
-typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef NUMBER vector __attribute__((vector_size(sizeof(NUMBER) * LANES), aligned(sizeof(NUMBER)), may_alias));
 #endif
 
 #define FUNCTION1(name, ulps)                                                                                          \
@@ -22,39 +24,39 @@ typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alia
     {                                                                                                                  \
         return (vector)OF(name, ulps)((WORD)x);                                                                        \
     }
-FUNCTION1(expf, u10)
-FUNCTION1(exp2f, u10)
-FUNCTION1(expm1f, u10)
-FUNCTION1(logf, u10)
-FUNCTION1(log1pf, u10)
-FUNCTION1(log2f, u10)
-FUNCTION1(tanhf, u35)
-FUNCTION1(erff, u10)
-FUNCTION1(erfcf, u15)
-FUNCTION1(sinf, u10)
-FUNCTION1(cosf, u10)
-FUNCTION1(tanf, u10)
-ATTRIBUTE WORD OF(powf, u10)(WORD, WORD);
+FUNCTION1(exp, u10)
+FUNCTION1(exp2, u10)
+FUNCTION1(expm1, u10)
+FUNCTION1(log, u10)
+FUNCTION1(log1p, u10)
+FUNCTION1(log2, u10)
+FUNCTION1(tanh, u35)
+FUNCTION1(erf, u10)
+FUNCTION1(erfc, u15)
+FUNCTION1(sin, u10)
+FUNCTION1(cos, u10)
+FUNCTION1(tan, u10)
+ATTRIBUTE WORD OF(pow, u10)(WORD, WORD);
 
-#define exp(x) NAME(expf)(x)
-#define exp2(x) NAME(exp2f)(x)
-#define expm1(x) NAME(expm1f)(x)
-#define log(x) NAME(logf)(x)
-#define log1p(x) NAME(log1pf)(x)
-#define log2(x) NAME(log2f)(x)
-#define tanh(x) NAME(tanhf)(x)
-#define erf(x) NAME(erff)(x)
-#define erfc(x) NAME(erfcf)(x)
-#define sin(x) NAME(sinf)(x)
-#define cos(x) NAME(cosf)(x)
-#define tan(x) NAME(tanf)(x)
-#define pow(x, y) ((vector)OF(powf, u10)((WORD)(x), (WORD)(y)))
+#define exp(x) NAME(exp)(x)
+#define exp2(x) NAME(exp2)(x)
+#define expm1(x) NAME(expm1)(x)
+#define log(x) NAME(log)(x)
+#define log1p(x) NAME(log1p)(x)
+#define log2(x) NAME(log2)(x)
+#define tanh(x) NAME(tanh)(x)
+#define erf(x) NAME(erf)(x)
+#define erfc(x) NAME(erfc)(x)
+#define sin(x) NAME(sin)(x)
+#define cos(x) NAME(cos)(x)
+#define tan(x) NAME(tan)(x)
+#define pow(x, y) ((vector)OF(pow, u10)((WORD)(x), (WORD)(y)))
 #define sqrt(x) ((vector)ROOT((WORD)(x)))
 
 /* n elements from p, or n times p[0]; what is missing to a vector is 0. */
-static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
+static inline ATTRIBUTE vector NAME(take)(const NUMBER *p, bool scalar, size_t n)
 {
-    float part[LANES] = {0};
+    NUMBER part[LANES] = {0};
     vector v;
     for (size_t i = 0; i < n; i++)
         part[i] = p[scalar ? 0 : i];
@@ -63,9 +65,9 @@ static inline ATTRIBUTE vector NAME(take)(const float *p, bool scalar, size_t n)
 }
 
 /* Row q of an operand. */
-static inline const float *NAME(line)(const void *data, size_t q, ptrdiff_t pitch)
+static inline const NUMBER *NAME(line)(const void *data, size_t q, ptrdiff_t pitch)
 {
-    return (const float *)(const void *)((const char *)data + (ptrdiff_t)q * pitch);
+    return (const NUMBER *)(const void *)((const char *)data + (ptrdiff_t)q * pitch);
 }
 
 #define LOOP(id, f)                                                                                                    \
@@ -73,8 +75,8 @@ static inline const float *NAME(line)(const void *data, size_t q, ptrdiff_t pitc
                                    bool scalar_b, void *vr)                                                            \
     {                                                                                                                  \
         for (size_t q = 0; q < rows->n; q++) {                                                                         \
-            const float *a = NAME(line)(va, q, rows->a), *b = vb ? NAME(line)(vb, q, rows->b) : NULL;                  \
-            float *r = (float *)(void *)((char *)vr + (ptrdiff_t)q * rows->r);                                         \
+            const NUMBER *a = NAME(line)(va, q, rows->a), *b = vb ? NAME(line)(vb, q, rows->b) : NULL;                 \
+            NUMBER *r = (NUMBER *)(void *)((char *)vr + (ptrdiff_t)q * rows->r);                                       \
             size_t at = 0;                                                                                             \
             for (; at + LANES <= n && !scalar_a && (!b || !scalar_b); at += LANES) {                                   \
                 vector x = *(const vector *)(a + at), y = *(const vector *)(b ? b + at : a + at);                      \
@@ -91,7 +93,7 @@ static inline const float *NAME(line)(const void *data, size_t q, ptrdiff_t pitc
         }                                                                                                              \
     }
 #define NO_LOOP(id, f)
-#define TP_REAL(x, c) c##f
+#define TP_REAL(x, c) REAL(c)
 #define ROW_EXACT NO_LOOP
 #define ROW_ROUNDED NO_LOOP
 #define ROW_ULPS(n) LOOP
@@ -136,6 +138,8 @@ static const tp_loop NAME(loops)[TP_PRIMS] = {
 #undef ROW_ULPS
 #undef SET
 #undef ATTRIBUTE
+#undef NUMBER
+#undef REAL
 #undef LANES
 #undef WORD
 #undef OF

@@ -1,5 +1,5 @@
-/* exp, log, tanh and their kin over rows of float32, by SLEEF: its deterministic functions ("finz"), which give
- * the same bits on every processor and are at most 1.0 ULP off, tanh 3.5, erfc 1.5, by its documentation. */
+/* exp, log, tanh and their kin over rows of float32 and float64, by SLEEF: its deterministic functions ("finz"), which
+ * give the same bits on every processor and are at most 1.0 ULP off, tanh 3.5, erfc 1.5, by its documentation. */
 #ifndef TP_ELEMENTARY_H
 #define TP_ELEMENTARY_H
 
@@ -24,12 +24,12 @@ typedef void (*tp_loop)(const tp_rows *rows, size_t n, const void *a, bool scala
 typedef struct tp_elementary {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
-    const tp_loop *loops; /* per primitive; NULL: it is none of these functions */
+    const tp_loop *loops, *doubles; /* per primitive, over float32 and float64; NULL: it is none of these functions */
 } tp_elementary;
 
 /* All of this build, the fastest first; the last runs everywhere. A build without SLEEF has none. */
 const tp_elementary *tp_elementaries(size_t *n);
-/* The loop of a primitive over float32 on this processor, or NULL. */
-tp_loop tp_elementary_here(tp_prim p);
+/* The loop of a primitive over float32 or float64 on this processor, or NULL. */
+tp_loop tp_elementary_here(tp_prim p, tp_dtype d);
 
 #endif
