@@ -17,7 +17,7 @@
 #define TP_DEMAND_H
 
 #include "domains/domain.h"
-#include "spec/kernel.h"
+#include "spec/range.h"
 
 /* What inputs hold: the same function of (operand, index, seed) for all. */
 typedef enum tp_demand_family {
@@ -100,6 +100,7 @@ typedef struct tp_demand_array {
     int64_t reach;   /* of inputs that name positions (tp_names_positions()), the largest extent of an array: every
                         other integer lies from 0 below it; 0: none does */
     int64_t longest; /* the largest extent of an array, as far as the dtype counts */
+    tp_range values; /* between what they lie */
 } tp_demand_array;
 enum { TP_DEMAND_SEGMENT = 64 }; /* indices */
 tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t *dims, int64_t reach);

@@ -406,6 +406,10 @@ static void measure_operands(tp_demand *d)
         d->given[i] =
             tp_demand_array_of(t, d->arrays[i].rank, d->arrays[i].dims, tp_names_positions(d->k, i) ? longest : 0);
         d->given[i].longest = longest;
+        d->given[i].values = tp_input_range(d->k, i, d->o.env);
+        if (d->given[i].values.lo > d->given[i].values.hi)
+            demand_give_up(d, TP_DEMAND_OPEN, "there is no number that \"values\" of `%.*s` allows",
+                           TP_FMT(d->k->operands[i].name));
     }
     for (uint32_t i = d->k->ninputs; i < d->k->ninputs + d->k->noutputs; i++)
         if (d->k->operands[i].alias >= 0)

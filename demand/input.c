@@ -12,7 +12,8 @@ tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t 
                              .columns = rank > 0 && dims[rank - 1] > 1 ? dims[rank - 1] : 1,
                              .rows = rank > 1 && dims[rank - 2] > 1 ? dims[rank - 2] : 1,
                              .reach = reach,
-                             .longest = 1};
+                             .longest = 1,
+                             .values = {-HUGE_VAL, HUGE_VAL}};
 }
 
 static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
@@ -56,9 +57,19 @@ static double held(tp_dtype t, double v)
     return tp_get_f64(t, &cell, 0);
 }
 
+/* v, or another number that "values" allows. */
+static double allowed(const tp_demand_array *x, double v)
+{
+    return tp_range_is_open(x->values) ? v : tp_range_fold(x->values, v, !tp_is_float(x->dtype));
+}
+
 double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
 {
-    return held(x->dtype, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
+    uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x76616c756573) ^ input) ^ index);
+    bool anywhere = isfinite(x->values.lo) && isfinite(x->values.hi) && h & 16;
+    double v = anywhere ? tp_range_draw(x->values, h, !tp_is_float(x->dtype))
+                        : allowed(x, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
+    return held(x->dtype, v);
 }
 
 /* Where the way of a number ends that begins at `from`. */
@@ -89,7 +100,7 @@ double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, ui
         return from;
     double to = end_of(x, o->end, from, tp_mix(tp_mix(tp_mix(o->seed ^ 0x656e64) ^ input) ^ index)),
            v = o->way == 1 ? to : from + o->way * (to - from);
-    return held(x->dtype, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5));
+    return held(x->dtype, allowed(x, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5)));
 }
 
 typedef struct call {

@@ -4,6 +4,7 @@
 #include "base/processors.h"
 #include "kernels/trial/equiv.h"
 #include "spec/prepare.h"
+#include "spec/range.h"
 #include "spec/table.h"
 
 _Noreturn static void fail(tp_call *c, tp_status st, tp_str why)
@@ -239,6 +240,15 @@ static void bind_tables(tp_call *c)
         fail(c, TP_E_INPUT, why);
 }
 
+/* Are the elements what "values" says? */
+static void check_values(tp_call *c)
+{
+    tp_str why;
+    for (uint32_t i = 0; i < c->kernel->ninputs; i++)
+        if (!tp_input_holds(c->arena, c->kernel, i, c->env, &c->arrays[i], &why))
+            fail(c, TP_E_INPUT, why);
+}
+
 static void bind(void *arg)
 {
     tp_call *c = arg;
@@ -255,6 +265,7 @@ static void bind(void *arg)
     infer_sizes(c);
     check_shapes(c);
     bind_tables(c);
+    check_values(c);
 }
 
 tp_status tp_call_bind(tp_call *c)

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "report/report.h"
 #include "spec/facts.h"
+#include "spec/range.h"
 
 bool tp_is_shown(const tp_report *r, const tp_finding *f)
 {
@@ -152,6 +153,10 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s)
     }
     for (uint32_t i = 0; i < k->nwhere; i++)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        tp_str values = tp_range_text(a, k, &k->operands[i]);
+        tp_buf_printf(&b, "%s%.*s", b.n && values.n ? ", " : "", TP_FMT(values));
+    }
     tp_implicit_facts facts;
     tp_implicit_facts_of(a, k, &facts);
     for (uint32_t i = 0; i < facts.len; i++)

@@ -71,6 +71,14 @@ typedef struct tp_dim {
 /* Scratch of bodies with random bits: two words of the seed, and how many draws there were. */
 #define TP_PRNG_STATE "prng_state"
 
+struct tp_table;
+/* An end of "values": a number of floats, or an expression over sizes. */
+typedef struct tp_end {
+    bool given;
+    tp_expr expr; /* no id: `number` */
+    double number;
+} tp_end;
+
 /* An array with its BlockSpec, or a scratch buffer (shape only). */
 typedef struct tp_operand {
     tp_role role;
@@ -92,6 +100,9 @@ typedef struct tp_operand {
     int alias;             /* an output: the input with which it shares its array; -1: none */
     tp_expr valid;         /* condition on sizes and element_syms; none: every element is */
     tp_loc valid_loc;      /* of its text */
+    tp_end least, most;    /* an input: between what its elements lie; spec/range.h says it for sizes */
+    tp_loc values_loc;
+    struct tp_table *entries; /* of integers, and no output is aliased to them: what proofs know of them; or NULL */
     uint32_t element_syms[TP_MAX_RANK]; /* d0, d1, … in `valid` */
     uint32_t ref_rank;                  /* what the body sees: squeezed dims dropped */
     tp_expr *ref_shape;
@@ -180,6 +191,14 @@ typedef struct tp_kernel {
     const tp_json *allow, *expect; /* findings that may, that must appear; NULL or an array */
 } tp_kernel;
 
+/* Is there an array of which proofs know between what its entries lie? */
+static inline bool tp_has_entries(const tp_kernel *k)
+{
+    bool any = k->ntables > 0;
+    for (uint32_t i = 0; i < k->ninputs; i++)
+        any |= k->operands[i].entries != NULL;
+    return any;
+}
 static inline uint32_t tp_noperands(const tp_kernel *k)
 {
     return k->ninputs + k->noutputs + k->nscratch;

@@ -173,6 +173,57 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
     r->names.len = mark;
 }
 
+static tp_end read_bound(tp_reader *r, const tp_operand *o, const tp_json *v)
+{
+    tp_end b = {.given = v != NULL};
+    if (!v)
+        return b;
+    if (v->type == TP_J_REAL && tp_is_float(o->dtype))
+        b.number = v->u.real;
+    else
+        b.expr = tp_read_int_expr(r, v, TP_NAME_SIZE, "an end of \"values\"");
+    if (v->type == TP_J_REAL && !tp_dtype_holds(o->dtype, b.number))
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "%.9g is infinite as %s", b.number,
+                 tp_dtype_info(o->dtype)->name);
+    return b;
+}
+
+/* A number that is written. */
+static bool is_number(tp_reader *r, const tp_end *b, double *out)
+{
+    int64_t v;
+    bool literal = b->expr.id && tp_expr_is_const(r->k->exprs, b->expr, &v);
+    *out = literal ? (double)v : b->number;
+    return b->given && (literal || !b->expr.id);
+}
+
+/* "values": between what the elements lie. */
+static void read_values(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    double least, most;
+    tp_check_members(r->c, v, TP_OBJECT_ELEMENTS);
+    if (o->dtype == TP_BOOL)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "leave it out", "\"values\" of bools");
+    o->values_loc = v->loc;
+    o->least = read_bound(r, o, tp_json_get(v, "min"));
+    o->most = read_bound(r, o, tp_json_get(v, "max"));
+    if (is_number(r, &o->least, &least) && is_number(r, &o->most, &most) && least > most)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "no number is at least %.9g and at most %.9g", least, most);
+    if (tp_is_float(o->dtype) || o->rank > TP_TABLE_RANK)
+        return;
+    o->entries = TP_NEW(r->c->arena, tp_table);
+    *o->entries = (tp_table){.name = o->name,
+                             .loc = o->loc,
+                             .dtype = o->dtype,
+                             .rank = o->rank,
+                             .min = o->least.expr,
+                             .max = o->most.expr,
+                             .values_loc = v->loc};
+    for (uint32_t d = 0; d < o->rank; d++)
+        o->entries->shape[d] = o->shape[d];
+    o->entries->sym = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, o->name))->value;
+}
+
 /* "revisit": what happens when the grid returns to a window. */
 static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
 {
@@ -262,6 +313,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     o->discard = discard && discard->u.boolean;
     if (valid)
         read_valid(r, o, valid);
+    if (role == TP_INPUT && tp_json_get(v, "values"))
+        read_values(r, o, tp_member(r->c, v, "values", TP_J_OBJECT, false));
     read_revisit(r, o, v);
 }
 
@@ -314,10 +367,11 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
     const tp_json *name = tp_member(r->c, v, "alias", TP_J_STRING, false);
     if (!name)
         return;
-    const tp_operand *x = NULL;
+    tp_operand *x = NULL;
     for (uint32_t i = 0; i < r->k->ninputs && !x; i++)
         if (tp_str_eq(r->k->operands[i].name, name->u.string)) {
             x = &r->k->operands[i];
+            x->entries = NULL; /* later steps read what is stored there */
             o->alias = (int)i;
         }
     if (!x)

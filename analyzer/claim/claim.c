@@ -121,7 +121,7 @@ tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
                            .premises = premises,
                            .npremises = n,
                            .goal = c->goal,
-                           .any_case = c->any_case && !a->k->ntables, /* tables are filled for small cases */
+                           .any_case = c->any_case && !tp_has_entries(a->k), /* tables are filled for small cases */
                            .name =
                                tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
 }
@@ -131,7 +131,7 @@ static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
     tp_obligation o = tp_claim_obligation(a, c);
     if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
-    return a->k->ntables ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
+    return tp_has_entries(a->k) ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
 }
 
 static tp_decision decide_with_facts(tp_analysis *a, tp_claim *c)
@@ -192,7 +192,7 @@ static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
 {
     tp_obligation o = tp_claim_obligation(a, c);
     tp_table_reads reads = {.len = 0};
-    if (a->k->ntables)
+    if (tp_has_entries(a->k))
         tp_close_reads(a, &o, &reads, 0);
     return reads;
 }

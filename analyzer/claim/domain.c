@@ -31,9 +31,9 @@ void tp_domain_set_up(tp_analysis *a)
                                        .multiple_of = 1,
                                        .step = true};
     a->entries = TP_NEWN(a->arena, tp_expr, TP_MAX_READS);
-    for (uint32_t i = 0; k->ntables && i < TP_MAX_READS; i++)
+    for (uint32_t i = 0; tp_has_entries(k) && i < TP_MAX_READS; i++)
         a->entries[i] = tp_sym_new(a->p, tp_printf(a->arena, "entry%u", i));
-    a->bounded = TP_NEWN(a->arena, int8_t, k->ntables + 1);
+    a->bounded = TP_NEWN(a->arena, int8_t, k->ntables + k->ninputs + 1);
     tp_implicit_facts_of(a->arena, k, &a->facts);
     a->where = TP_NEWN(a->arena, tp_expr, k->nwhere);
     a->nwhere = k->nwhere;

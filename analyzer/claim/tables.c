@@ -21,7 +21,24 @@ static const tp_table *table_of(const tp_analysis *a, tp_expr read)
     for (uint32_t t = 0; t < a->k->ntables; t++)
         if (a->k->tables[t].sym == (uint32_t)tp_expr_get(a->p, read)->value)
             return &a->k->tables[t];
+    for (uint32_t i = 0; i < a->k->ninputs; i++)
+        if (a->k->operands[i].entries && a->k->operands[i].entries->sym == (uint32_t)tp_expr_get(a->p, read)->value)
+            return a->k->operands[i].entries;
     return NULL;
+}
+
+/* Its number: that of a table, or behind those that of an input whose elements are read. */
+static uint32_t number_of(const tp_analysis *a, const tp_table *t)
+{
+    for (uint32_t i = 0; i < a->k->ninputs; i++)
+        if (a->k->operands[i].entries == t)
+            return a->k->ntables + i;
+    return (uint32_t)(t - a->k->tables);
+}
+
+static bool is_input(const tp_analysis *a, const tp_table *t)
+{
+    return number_of(a, t) >= a->k->ntables;
 }
 
 static tp_expr index_of(const tp_analysis *a, tp_expr read, uint32_t d)
@@ -225,7 +242,7 @@ static bounds bounds_of(tp_analysis *a, const tp_table *t)
  * (a table without entries) would prove whatever is claimed at that size. */
 static bool never_empty(tp_analysis *a, const tp_table *t, const bounds *b)
 {
-    int8_t *known = &a->bounded[t - a->k->tables];
+    int8_t *known = &a->bounded[number_of(a, t)];
     if (!*known)
         *known = tp_claim_follows(a, &(tp_claim){.goal = mk(a, TP_E_LE, b->lo, b->hi)}) ? 1 : -1;
     return *known > 0;
@@ -246,7 +263,7 @@ static void bound_entry(closing *c, tp_expr key, tp_expr symbol)
     tp_analysis *a = c->a;
     const tp_table *t = table_of(a, key);
     bounds b = bounds_of(a, t);
-    if (!never_empty(a, t, &b))
+    if (!never_empty(a, t, &b) && !is_input(a, t)) /* TP006 asks this of tables alone */
         premise(c, mk(a, TP_E_IMPLIES, readable(a, key),
                       both(a, mk(a, TP_E_LE, b.lo, symbol), mk(a, TP_E_LE, symbol, b.hi))));
 }
@@ -335,9 +352,12 @@ static bool tables_for(tp_analysis *a, const tp_obligation *o, const tp_table_re
 {
     tp_table_entry fixed[TP_MAX_READS];
     uint32_t n = 0;
+    *broken = (tp_contract_at){NULL, {0}};
     for (uint32_t r = 0; r < reads->len; r++) {
         const tp_table *t = table_of(a, reads->key[r]);
         tp_table_entry *e = &fixed[n];
+        if (is_input(a, t)) /* executions find out what arrays do */
+            return false;
         int64_t extent = 0;
         bool inside = true;
         *e = (tp_table_entry){.table = (uint32_t)(t - a->k->tables)};
@@ -579,11 +599,22 @@ static bool reads_something(const tp_analysis *a, const tp_obligation *o)
     return any;
 }
 
-static bool all_pinned(const tp_kernel *k)
+/* Does the spec fix all that is read? */
+static bool all_pinned(const tp_analysis *a, const tp_obligation *o)
 {
-    for (uint32_t t = 0; t < k->ntables; t++)
-        if (!k->tables[t].contents)
+    for (uint32_t t = 0; t < a->k->ntables; t++)
+        if (!a->k->tables[t].contents)
             return false;
+    for (uint32_t i = 0; i < a->k->ninputs; i++) {
+        const tp_table *t = a->k->operands[i].entries;
+        bool read = t && speaks_of(a, o->goal, t);
+        for (uint32_t n = 0; n < o->npremises && t && !read; n++)
+            read = speaks_of(a, o->premises[n], t);
+        for (uint32_t n = 0; n < o->nvars && t && !read; n++)
+            read = speaks_of(a, o->vars[n].lo, t) || speaks_of(a, o->vars[n].hi, t);
+        if (read)
+            return false;
+    }
     return true;
 }
 
@@ -597,7 +628,7 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
     tp_table_reads reads;
     tp_decision d = {.verdict = TP_UNKNOWN};
     double ms = 0;
-    if (all_pinned(a->k) && reads_something(a, given))
+    if (reads_something(a, given) && all_pinned(a, given))
         return decide_pinned(a, given);
     if (given->npremises)
         memcpy(premises, given->premises, given->npremises * sizeof *premises);
@@ -634,6 +665,12 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         if (take_overflow(a, false))
             break;
     }
+    for (uint32_t r = 0; r < reads.len; r++)
+        if (is_input(a, table_of(a, reads.key[r])))
+            return (tp_decision){.verdict = TP_UNKNOWN,
+                                 .reason = tp_message(a, "it depends on what `%.*s` holds, within its \"values\"",
+                                                      TP_FMT(table_of(a, reads.key[r])->name)),
+                                 .ms = ms};
     return (tp_decision){
         .verdict = TP_UNKNOWN,
         .reason = TP_S("no table contents were found that satisfy the contracts and complete the counterexample"),
@@ -665,8 +702,18 @@ void tp_witness_tables(tp_analysis *a, const tp_table_reads *reads, const int64_
 tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads)
 {
     tp_buf b = {.arena = a->arena};
-    if (reads->len)
+    bool table = false;
+    for (uint32_t r = 0; r < reads->len; r++)
+        table |= !is_input(a, table_of(a, reads->key[r]));
+    if (table)
         tp_buf_c(&b, TP_RULE_PREFETCH_CONTRACT);
+    for (uint32_t i = 0; i < a->k->ninputs; i++) {
+        bool any = false;
+        for (uint32_t r = 0; r < reads->len; r++)
+            any |= table_of(a, reads->key[r]) == a->k->operands[i].entries;
+        if (any)
+            tp_buf_printf(&b, "%svalues of %.*s", b.n ? ", " : "", TP_FMT(a->k->operands[i].name));
+    }
     for (uint32_t x = 0; x < a->k->ncontracts; x++) {
         bool any = false;
         for (uint32_t r = 0; r < reads->len; r++)

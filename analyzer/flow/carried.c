@@ -75,11 +75,14 @@ static flow_state walk_one(loop *l, tp_expr turn, const tp_expr *head)
 
 /* ---- guessing ---- */
 
+/* Not a number: what is read of a table, or of an input with "values". */
 static bool is_table(const flow *f, uint32_t sym)
 {
     bool any = false;
     for (uint32_t i = 0; i < f->k->ntables && !any; i++)
         any = f->k->tables[i].sym == sym;
+    for (uint32_t i = 0; i < f->k->ninputs && !any; i++)
+        any = f->k->operands[i].entries && f->k->operands[i].entries->sym == sym;
     return any;
 }
 

@@ -168,6 +168,8 @@ void flow_load(flow *f, const tp_inst *i)
         flow_join(f, &out->leaks, &from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
     else
         flow_any_lane(f, &out->leaks, &from);
+    if (m.known)
+        out->meaning = flow_entries(f, &f->k->operands[i->access->operand], m.whole ? NULL : m.to_ref);
     if (!m.whole)
         flow_drop_impossible(f, &out->leaks, f->p->values.at[i->out].rank, f->p->values.at[i->out].dims);
     for (uint32_t k = 0; k < out->leaks.len; k++)

@@ -137,6 +137,17 @@ static void elements_at_lanes(flow *f, const tp_operand *o, tp_expr *at)
     }
 }
 
+tp_expr flow_entries(flow *f, const tp_operand *o, const tp_expr *to_ref)
+{
+    tp_expr at[TP_MAX_RANK];
+    if (!o->entries || tp_is_far(o))
+        return (tp_expr){0};
+    elements_at_lanes(f, o, at);
+    for (uint32_t d = 0; d < o->rank && to_ref; d++)
+        at[d] = tp_expr_subst(f->a->p, at[d], to_ref, tp_sym_count(f->a->p));
+    return tp_read(f->a->p, o->entries->sym, o->rank, at);
+}
+
 /* o's "valid" for these elements. */
 static tp_expr valid_at(flow *f, const tp_operand *o, const tp_expr *at)
 {

@@ -143,6 +143,9 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
                  const tp_expr *dims, flow_freedom_kind how);
 
 /* grid.c */
+/* What a load of an input is of which "values" are declared: entries of the array; no id: not known. The value's lanes
+ * stand for lanes of the window by to_ref; NULL: they are these. */
+tp_expr flow_entries(flow *f, const tp_operand *o, const tp_expr *to_ref);
 void flow_walk_grid(flow *f);
 /* Add to the leaks of what is read of an output that stays where it is, where steps may run in any order. */
 void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);

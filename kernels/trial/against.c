@@ -2,6 +2,7 @@
  * versions at the same sizes, with the same tables, by name. */
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
+#include "spec/range.h"
 #include "spec/table.h"
 
 static bool in_name(char c)
@@ -104,6 +105,19 @@ static bool tables_of(const tp_case *c, const tp_kernel *other, int64_t *env, tp
     return tp_tables_hold(a, other, env, why);
 }
 
+/* What one of them may be given, the other may, too. */
+static bool inputs_of(tp_arena *a, const tp_kernel *k, const tp_kernel *other, tp_str *why)
+{
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        int at = tp_operand_find(other, k->operands[i].name);
+        if (at < 0 || tp_str_eq(tp_range_text(a, k, &k->operands[i]), tp_range_text(a, other, &other->operands[at])))
+            continue;
+        *why = tp_printf(a, "\"values\" of `%.*s` are not the same in both", TP_FMT(k->operands[i].name));
+        return false;
+    }
+    return true;
+}
+
 /* Elements that only one of them leaves open have no result to compare. */
 static bool outputs_of(tp_arena *a, const tp_kernel *k, const tp_kernel *other, tp_str *why)
 {
@@ -127,8 +141,8 @@ bool tp_case_against(tp_arena *a, tp_case *c, const tp_kernel *other, tp_str *wh
     tp_case *there = TP_NEW(a, tp_case);
     *there = (tp_case){.kernel = other, .env = TP_NEWN(a, int64_t, tp_sym_count(other->exprs)), .seed = c->seed};
     c->against = there;
-    return outputs_of(a, c->kernel, other, why) && sizes_of(a, c, other, there->env, why) &&
-           tables_of(c, other, there->env, a, why);
+    return inputs_of(a, c->kernel, other, why) && outputs_of(a, c->kernel, other, why) &&
+           sizes_of(a, c, other, there->env, why) && tables_of(c, other, there->env, a, why);
 }
 
 int64_t tp_case_elements(const tp_case *c)

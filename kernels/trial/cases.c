@@ -10,6 +10,7 @@
 #include "spec/files.h"
 #include "spec/scope.h"
 #include "spec/prepare.h"
+#include "spec/range.h"
 #include "spec/table.h"
 #include "spec/facts.h"
 
@@ -133,6 +134,9 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
                  "the file holds %.*s, `%.*s` is %.*s here", TP_FMT(tp_tensor_text(c->arena, &given[i])),
                  TP_FMT(o->name), TP_FMT(tp_tensor_text(c->arena, &want)));
     }
+    if (!tp_input_holds(c->arena, k, (uint32_t)i, x->env, &given[i], &why))
+        tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "give other elements, or declare wider \"values\"", "%.*s",
+                 TP_FMT(why));
 }
 
 static void read_arrays(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *inputs)

@@ -139,6 +139,7 @@ static bool hunt_by_climbing(tp_arena *a, const tp_equiv_options *o, tp_case_res
             continue;
         void *before = memcpy(tp_alloc_array(a, bytes_of(&inputs[i]), 1), inputs[i].data, bytes_of(&inputs[i]));
         change(&rng, &inputs[i]);
+        tp_keep_values(k, c->env, i, &inputs[i]);
         double now = ratio_with(&x);
         if (now > 1 && confirms(a, c, o, r))
             return true;

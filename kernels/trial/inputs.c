@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
+#include "spec/range.h"
 
 static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
 {
@@ -380,8 +381,37 @@ static void fill_thresholds(const tp_kernel *k, tp_tensor *t, uint64_t seed, uin
     }
 }
 
-void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
-                   int64_t range, uint64_t seed)
+/* Into its "values"; `spread`: half of the elements anywhere between both ends, which other numbers may not reach;
+ * `whole`: integers, if there are any. */
+static void keep(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, bool spread, bool whole,
+                 uint64_t seed)
+{
+    tp_range r = tp_input_range(k, input, env);
+    bool real = tp_is_float(t->dtype);
+    tp_rng rng = tp_rng_new(seed ^ 0x76616c756573, input);
+    whole = !real || (whole && ceil(r.lo) <= floor(r.hi));
+    if (whole)
+        r = (tp_range){ceil(r.lo), floor(r.hi)};
+    spread = spread && isfinite(r.lo) && isfinite(r.hi);
+    for (size_t i = 0; i < t->n && !tp_range_is_open(r) && r.lo <= r.hi; i++) {
+        double v = real ? tp_get_f64(t->dtype, t->data, i) : (double)tp_get_i64(t->dtype, t->data, i);
+        uint64_t hash = spread ? tp_rng_next(&rng) : 0;
+        v = hash & 16 ? tp_range_draw(r, hash, whole) : tp_range_fold(r, v, whole);
+        if (real)
+            tp_put_f64(t->dtype, t->data, i, v);
+        else
+            tp_put_i64(t->dtype, t->data, i, (int64_t)v);
+    }
+}
+
+void tp_keep_values(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t)
+{
+    keep(k, env, input, t, false, false, 0);
+}
+
+/* What the family says, of an input of which nothing else is declared. */
+static void fill_any(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
+                     int64_t range, uint64_t seed)
 {
     tp_fill(t, family, range, seed, input);
     bool chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT;
@@ -398,4 +428,14 @@ void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_te
     for (size_t i = 0; i < t->n; i++)
         if (tp_rng_below(&rng, 2))
             tp_put_i64(t->dtype, t->data, i, (int64_t)tp_rng_below(&rng, most));
+}
+
+void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
+                   int64_t range, uint64_t seed)
+{
+    bool exact = tp_is_float(t->dtype) && (family == TP_INPUT_INTEGERS || family == TP_INPUT_SMALL),
+         chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT ||
+                  family == TP_INPUT_THRESHOLDS || family == TP_INPUT_ASCENDING || family == TP_INPUT_DESCENDING;
+    fill_any(k, env, input, t, family, range, seed);
+    keep(k, env, input, t, !chosen && !exact, family == TP_INPUT_INTEGERS, seed);
 }

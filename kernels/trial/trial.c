@@ -3,6 +3,7 @@
 
 #include "base/budget.h"
 #include "reference/reference.h"
+#include "spec/range.h"
 
 tp_str tp_trial_keep(tp_arena *a, tp_str s)
 {
@@ -69,6 +70,12 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
             return false;
         e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_spend(x->work, (int64_t)drawn(x, e->arrays[i].n));
+        tp_range r = i < k->ninputs ? tp_input_range(k, i, x->c->env) : (tp_range){0, 0};
+        if (r.lo > r.hi && e->arrays[i].n) {
+            *why =
+                tp_printf(x->work, "there is no number that \"values\" of `%.*s` allows", TP_FMT(k->operands[i].name));
+            return false;
+        }
         bool given = i < k->ninputs && family == TP_INPUT_NORMAL && x->c->given && x->c->given[i].data;
         if (given)
             memcpy(e->arrays[i].data, x->c->given[i].data, e->arrays[i].n * tp_dtype_size(e->arrays[i].dtype));

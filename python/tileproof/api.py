@@ -9,7 +9,7 @@ import html
 import pathlib
 import re
 import tempfile
-from typing import Any, Callable, ClassVar, Iterator
+from typing import Any, Callable, ClassVar, Iterator, Mapping
 
 from . import binary, places
 from .errors import NotExecuted, TileproofError, Unsupported
@@ -110,10 +110,12 @@ class Report:
 
     @property
     def assumed(self) -> list[str]:
-        """The domains of sizes that were inferred, and what is said of tables: those that are open, and contracts that were inferred from one call."""
-        from . import contracts, symbolic
+        """The domains of sizes that were inferred, and what is said of tables: those that are open, and contracts that were inferred from one
+        call; the integers of inputs of which the range was."""
+        from . import contracts, ranges, symbolic
 
-        return [symbolic.told(s) for s in self.specs if "inferred" in s.get("x-python", {})] + [t for s in self.specs for t in contracts.told(s)]
+        return [symbolic.told(s) for s in self.specs if "inferred" in s.get("x-python", {})] + [
+            t for s in self.specs for t in [*contracts.told(s), *ranges.told(s)]]
 
     def of(self, *verdicts: str) -> list[Finding]:
         return [f for f in self.findings if f.verdict in verdicts]
@@ -177,20 +179,24 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     return out
 
 
-def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True) -> Report:
+def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True,
+          values: Mapping[str, tuple[Any, Any]] | None = None) -> Report:
     """Import every pallas_call of fn(*args) and lint it.
 
     `target`: a chip of `tileproof targets`; "none" leaves the hardware rules out.
     `tables`: those of a scalar prefetch hold what they hold in the call; False:
-    anything; "inferred": what satisfies contracts that are made of it. Calls that cannot be imported are listed in the report (`refused`), which is
+    anything; "inferred": what satisfies contracts that are made of it.
+    `values`: between what the elements of inputs lie, {"labels": (0, 9)}; integers of which it says nothing lie between
+    what `args` hold, where these are arrays. Calls that cannot be imported are listed in the report (`refused`), which is
     not ok then. Raises NoPallasCall, NotFound; Unsupported where no call can be
     imported.
     """
-    from . import importer
+    from . import importer, ranges
 
-    specs, refused = importer.read(fn, *args, tables=tables)
+    specs, refused = importer.read(fn, *args, tables=tables, values=True)
     if not specs:
         importer.all_of(fn, specs, refused)
+    ranges.say(specs, values or {})
     return judged(specs, refused, "--target", target) if target else judged(specs, refused)
 
 

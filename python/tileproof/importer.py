@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any, Iterator
 
-from . import capture, contracts, devices, engine, fields, known, pipelines, rewriting
+from . import capture, contracts, devices, engine, fields, known, pipelines, ranges, rewriting
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .body.values import add_text
@@ -93,8 +93,9 @@ def all_of(fn: Any, specs: list[dict[str, Any]], refused: list[Unsupported]) -> 
     return specs
 
 
-def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any = None) -> tuple[list[dict[str, Any]], list[Unsupported]]:
-    """from_pallas() that keeps what can be imported beside what cannot. tables=None: open, and not looked at."""
+def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any = None, values: bool = False) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """from_pallas() that keeps what can be imported beside what cannot. tables=None: open, and not looked at.
+    `values`: integers of inputs lie between what the arrays of this call hold, as far as these are known."""
     closed = jx.trace(fn, args)
     sites = list(jx.sites(closed))
     if not sites:
@@ -103,20 +104,25 @@ def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any =
         raise Unsupported(f"a reference for {len(sites)} pallas_calls", jx.where(sites[1].equation), "import the calls one by one")
     found = _Found()
     if tables is True and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
-        _executed(found, fn, args)
+        _executed(found, fn, args, values)
     else:
-        held = seen(closed, args, sites) if tables is not None else {}
+        held = seen(closed, args, sites, values) if tables is not None else {}
         for s in sites:
             contents = held.get(s.path)
-            found.add(s.equation, contents if tables is True else None, s.used, lambda spec, c=contents: contracts.see(spec, c, tables == "inferred"))
+
+            def note(spec: dict[str, Any], c: Any = contents) -> None:
+                contracts.see(spec, c, tables == "inferred")
+                ranges.see(spec, c if values else None)
+
+            found.add(s.equation, contents if tables is True and _reads_tables(s.equation) else None, s.used, note)
     if reference is not None and found.specs:
         attach(found.specs[0], sites[0].equation, closed, reference, args)
     return found.specs, found.refused
 
 
-def seen(closed: Any, args: tuple[Any, ...], sites: list[Any]) -> dict[Any, list[Any]]:
-    """The operands of each site that are known without running a kernel."""
-    if not any(_reads_tables(s.equation) for s in sites):
+def seen(closed: Any, args: tuple[Any, ...], sites: list[Any], always: bool = False) -> dict[Any, list[Any]]:
+    """The operands of each site that are known without running a kernel; where none has tables, only with `always`."""
+    if not always and not any(_reads_tables(s.equation) for s in sites):
         return {}
     given = jx.leaves(args)
     return known.operands(closed, [np.asarray(a, v.aval.dtype) if hasattr(a, "__array__") else None
@@ -143,12 +149,13 @@ class _Found:
         return spec
 
 
-def _executed(found: _Found, fn: Any, args: tuple[Any, ...]) -> None:
+def _executed(found: _Found, fn: Any, args: tuple[Any, ...], values: bool) -> None:
     """Import the calls of one run, with the tables that they hold there."""
     ran: list[Any] = []
 
     def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
-        spec = found.add(eqn, [np.asarray(v) for v in operands], used)
+        held = [np.asarray(v) for v in operands]
+        spec = found.add(eqn, held, used, lambda made: ranges.see(made, held if values else None))
         ran.append(eqn)
         try:
             return capture.interpreted(eqn, operands, used)

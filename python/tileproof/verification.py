@@ -8,7 +8,7 @@ import dataclasses
 import time
 from typing import Any, Callable, ClassVar, Iterator, Mapping
 
-from . import api, binary
+from . import api, binary, ranges
 from .errors import NoPallasCall, NotExecuted, TileproofError, Unsupported, together
 from .progress import Progress
 
@@ -78,7 +78,7 @@ class Verification(api.Report):
 
 def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, sizes: Mapping[str, int] | None = None, target: str | None = None,
            rtol: float | None = None, atol: float | None = None, seconds: float = 60, progress: bool | Callable[..., None] | None = None,
-           tables: bool | str | None = None) -> Verification:
+           tables: bool | str | None = None, values: ranges.Ranges | None = None) -> Verification:
     """Rules of every pallas_call of fn(*args), and whether fn computes what reference(*args) does.
 
     `args`: arrays, jax.ShapeDtypeStruct, or text such as "f32[M,K]". With
@@ -97,11 +97,13 @@ def verify(fn: Callable[..., Any], reference: Callable[..., Any], *args: Any, si
     terminal and takes long), or a function of (done, all, text).
     `tables`: those of a scalar prefetch, as of check(); by default they hold
     what they hold in the call, and anything with `sizes`.
+    `values`: between what the elements of inputs lie, {"labels": (0, "V - 1"), "p": (1e-6, None)},
+    by the name that the kernel gives them; as of check().
     Raises NoPallasCall, NotFound; Unsupported where sizes cannot be inferred.
     """
     with Progress(progress) as said:
         return _Run(fn, reference, _arguments(args, dict(sizes or {})), dict(sizes or {}), ["--target", target] if target else [],
-                    (rtol, atol), seconds, said, not sizes if tables is None else tables).report()
+                    (rtol, atol), seconds, said, not sizes if tables is None else tables, dict(values or {})).report()
 
 
 def _arguments(args: tuple[Any, ...], sizes: dict[str, int]) -> Callable[..., tuple[Any, ...]]:
@@ -122,9 +124,9 @@ class _Run:
     """One verification."""
 
     def __init__(self, fn: Any, reference: Any, arguments: Callable[..., tuple[Any, ...]], sizes: dict[str, int], options: list[str],
-                 tolerance: tuple[float | None, float | None], seconds: float, said: Progress, tables: bool | str):
+                 tolerance: tuple[float | None, float | None], seconds: float, said: Progress, tables: bool | str, values: ranges.Ranges):
         self.fn, self.reference, self.arguments, self.sizes = fn, reference, arguments, sizes
-        self.options, self.tolerance, self.seconds, self.said, self.tables = options, tolerance, seconds, said, tables
+        self.options, self.tolerance, self.seconds, self.said, self.tables, self.values = options, tolerance, seconds, said, tables, values
         self.name = getattr(getattr(fn, "func", fn), "__name__", "function")  # a partial has none of its own
 
     def report(self) -> Verification:
@@ -138,6 +140,7 @@ class _Run:
         specs, refused, whole = self.imported(args)
         if not specs:
             raise together(self.name, None, refused)
+        ranges.say(specs, self.values)
         steps, unread_references = len(specs) + (arrays or not whole), list[str]()
         made = Verification(specs, [], [], refused)
         for n, spec in enumerate(specs):
@@ -196,7 +199,7 @@ class _Run:
         def read(program: Any) -> tuple[list[dict[str, Any]], list[Unsupported]]:
             if self.sizes:
                 return symbolic.read(self.fn, self.arguments, program, tables=self.tables, **self.sizes)
-            return importer.read(self.fn, *args, tables=self.tables, reference=program)
+            return importer.read(self.fn, *args, tables=self.tables, reference=program, values=True)
 
         if reference.says_all(jx.trace(self.fn, args), tables=not self.sizes and self.tables is True):
             with contextlib.suppress(Unsupported):

@@ -1,0 +1,75 @@
+"""Inputs that are labels, indices, probabilities: judged on numbers of that kind alone."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+
+LOGITS = np.random.default_rng(0).standard_normal((16, 128)).astype(np.float32)
+LABELS = np.random.default_rng(1).integers(0, 128, (16, 1)).astype(np.int32)
+
+
+def cross_entropy(logits, labels, beyond=0):
+    def body(x_ref, y_ref, o_ref):
+        x = x_ref[...]
+        top = jnp.max(x, axis=1, keepdims=True)
+        hit = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1) == y_ref[...] + beyond
+        total = jnp.log(jnp.sum(jnp.exp(x - top), axis=1, keepdims=True)) + top
+        o_ref[...] = total - jnp.sum(jnp.where(hit, x, 0), axis=1, keepdims=True)
+
+    rows, column = pl.BlockSpec((8, 128), lambda i: (i, 0)), pl.BlockSpec((8, 1), lambda i: (i, 0))
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((16, 1), jnp.float32), grid=(2,), in_specs=[rows, column], out_specs=column)(logits, labels)
+
+
+def naive(logits, labels):
+    return jax.nn.logsumexp(logits, axis=1, keepdims=True) - jnp.take_along_axis(logits, labels, axis=1)
+
+
+def embedding(rows, table):
+    def body(row_ref, w_ref, o_ref):
+        def one(t, _):
+            o_ref[pl.ds(t, 1), :] = w_ref[pl.ds(row_ref[t], 1), :]
+
+        jax.lax.fori_loop(0, 8, one, None)
+
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32), in_specs=[
+        pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)], name="embedding")(rows, table)
+
+
+def test_integers_lie_between_what_the_arrays_hold():
+    report = tileproof.verify(cross_entropy, naive, LOGITS, LABELS)
+    assert report.ok, report
+    assert f"{LABELS.min()} <= y <= {LABELS.max()}, as in the arrays of this call" in str(report)
+    wrong = tileproof.verify(lambda x, y: cross_entropy(x, y, 1), naive, LOGITS, LABELS)
+    assert not wrong.equivalence and any(f.rule == "TP701" for f in wrong.of("violated")), wrong
+
+
+def test_rows_are_proven_by_what_is_said_of_them():
+    rows, table = np.array([3, 1, 0, 31, 7, 7, 2, 30], np.int32), np.zeros((32, 128), np.float32)
+    assert tileproof.verify(embedding, lambda r, w: w[r], rows, table).ok
+    shapes = jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct((32, 128), jnp.float32)
+    assert tileproof.check(embedding, *shapes, values={"row": (0, 31)}).of("unknown") == []
+    assert [f.rule for f in tileproof.check(embedding, *shapes, values={"row": (0, 32)}).of("unknown")] == ["TP102"]
+    assert [f.rule for f in tileproof.check(embedding, *shapes).of("unknown")] == ["TP102"]
+
+
+def test_a_range_of_no_input_is_refused():
+    with pytest.raises(tileproof.TileproofError, match="values= names `rows`; the inputs of the kernels are row, w"):
+        tileproof.check(embedding, jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct((32, 128), jnp.float32), values={"rows": (0, 31)})
+
+
+def log_of(p):
+    def body(p_ref, o_ref):
+        o_ref[...] = jnp.log(jnp.maximum(p_ref[...], 1e-6))
+
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(p.shape, p.dtype))(p)
+
+
+def test_floats_by_what_the_caller_says():
+    p = np.random.default_rng(2).uniform(0.01, 1, (8, 128)).astype(np.float32)
+    assert not tileproof.verify(log_of, lambda p: jnp.log(jnp.abs(p)), p).ok
+    assert tileproof.verify(log_of, lambda p: jnp.log(jnp.abs(p)), p, values={"p": (1e-6, 1)}).ok

@@ -1,0 +1,52 @@
+"""Between what the elements of inputs lie ("values"): of integers as the
+arrays of a call hold them, of others as the caller says."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from .errors import TileproofError
+from .jaxpr import np
+
+Ranges = Mapping[str, tuple[Any, Any]]  # by input: least and greatest; None: any
+BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32}
+
+
+def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
+    """Note in the spec between what the integers of a call lie that are labels, indices, lengths: an author who gives
+    such an array means numbers of that kind. `operands`: those of the call, None where not known. Integers that fill
+    more than half of what their dtype holds may be any."""
+    inputs = spec.get("inputs", [])
+    seen = {}
+    for entry, held in zip(inputs, (operands or [])[-len(inputs):] if inputs else [], strict=False):
+        bits = BITS.get(entry["dtype"])
+        if bits is None or held is None or not np.size(held) or list(np.shape(held)) != entry["shape"]:
+            continue
+        least, most = int(np.min(held)), int(np.max(held))
+        if most - least < 1 << (bits - 1):
+            seen[entry["name"]] = entry["values"] = {"min": least, "max": most}
+    if seen:
+        spec["x-python"]["values"] = seen
+
+
+def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
+    """Into the specs what the caller says, by the name of an input, which an axis of the grid may have taken. Raises TileproofError where no kernel has it."""
+    entries = [(spec, entry) for spec in specs for entry in spec.get("inputs", [])]
+    for wanted, ends in ranges.items():
+        name = next((n for n in (wanted, f"{wanted}_2", f"{wanted}_ref") if any(e["name"] == n for _, e in entries)), None)
+        if name is None:
+            raise TileproofError(f"values= names `{wanted}`; the inputs of the kernels are {', '.join(dict.fromkeys(e['name'] for _, e in entries))}")
+        for spec, entry in entries:
+            if entry["name"] == name:
+                entry["values"] = {key: end if isinstance(end, (int, float, str)) else end.item()
+                                   for key, end in zip(("min", "max"), ends, strict=True) if end is not None}
+                spec["x-python"].get("values", {}).pop(name, None)
+
+
+def told(spec: dict[str, Any]) -> list[str]:
+    """A sentence about the integers of which the range was taken from a call."""
+    seen = spec.get("x-python", {}).get("values", {})
+    if not seen:
+        return []
+    ends = ", ".join(f"{v['min']} <= {name} <= {v['max']}" for name, v in seen.items())
+    return [f"{spec['name']}: {ends}, as in the arrays of this call: what is said holds for such integers (values= says others)"]
