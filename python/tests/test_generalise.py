@@ -306,6 +306,12 @@ def two_kernels(other):
     return fn
 
 
+def test_a_residue_ends_the_domain():
+    spec, *beside = tileproof.generalise(two_kernels(lambda x: x.shape[0] % 96 == 0), lambda M: (Shape((M, 128), F32),), M=700)
+    assert spec["sizes"] == {"M": {"min": 673, "max": 767}}
+    assert all(s["sizes"]["M"]["max"] <= 672 or s["sizes"]["M"]["min"] >= 768 for s in beside)
+
+
 def test_a_threshold_of_two_sizes_ends_the_domain():
     spec, *_ = tileproof.generalise(two_kernels(threshold("both")), lambda M, N: (Shape((M, N), F32),), M=256, N=256)
     assert spec["sizes"]["M"]["max"] * spec["sizes"]["N"]["max"] <= 1 << 20

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import random
 import types
 from typing import Any, Callable, Iterator
@@ -95,6 +96,10 @@ def probes(base: int, step: int, numbers: set[int], top: int) -> list[int]:
     for n in [*near, *(2 ** k for k in range(1, top.bit_length()))]:
         at = n // step * step
         values |= {at - step, at, at + step} if n in numbers else {at, at + step}
+    for n in near:
+        multiple = math.lcm(n, step)
+        if base % multiple:  # a branch on what it divides
+            values |= {base // multiple * multiple, (base // multiple + 1) * multiple}
     return sorted(v for v in values | {top // step * step} if step <= v <= top)
 
 

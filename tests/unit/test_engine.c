@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kernels/trial/internal.h"
+#include "kernels/trial/trial.h"
 #include "report/report.h"
 #include "tests/unit/support.h"
 
@@ -338,12 +339,63 @@ static void forged_receipts_reach_no_other_memory(void **state)
     assert_true(runs > 200 && traps > 100);
 }
 
+/* ---- inputs of a case that is only to trap ---- */
+
+static void inputs_at(reading *r, const tp_case *c)
+{
+    enum { DRAWN = 1 << 16 };
+    const tp_kernel *k = c->kernel;
+    tp_arena *a = tp_arena_new(0);
+    for (int repeated = 0; repeated < 2; repeated++) {
+        tp_equiv_options o = {.repeated = repeated};
+        tp_trial x = {a, r->l->arena, c, &o, NULL};
+        tp_sides e = {0};
+        tp_str why;
+        assert_true(tp_trial_arrays(&x, TP_INPUT_NORMAL, 8, &e, &why));
+        for (uint32_t i = 0; i < k->ninputs; i++) {
+            const tp_tensor *got = &e.arrays[i];
+            size_t size = tp_dtype_size(got->dtype), n = repeated && got->n > DRAWN ? DRAWN : got->n;
+            tp_tensor want = tp_tensor_new(a, got->dtype, 1, (int64_t[]){(int64_t)n});
+            tp_fill_input(k, c->env, i, &want, TP_INPUT_NORMAL, 8, c->seed);
+            for (size_t at = 0; at < got->n; at += n)
+                assert_memory_equal((char *)got->data + at * size, want.data,
+                                    (n < got->n - at ? n : got->n - at) * size);
+        }
+    }
+    tp_arena_free(a);
+}
+
+/* Around the number of elements that are drawn, and at several times as many. */
+static void large_inputs_repeat_their_first_elements(void **state)
+{
+    static const char TEXT[] =
+        "{\"tileproof\": 1, \"name\": \"k\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, \"grid\": [],"
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"]},"
+        "{\"name\": \"y\", \"dtype\": \"bfloat16\", \"shape\": [\"N\", 3]}, {\"name\": \"z\", \"dtype\": \"int8\", "
+        "\"shape\": [\"N\"]}],"
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"]}], \"kernel\": [\"o[...] = "
+        "x[...]\"],"
+        "\"reference\": [\"o = x\"], \"cases\": [{\"sizes\": {\"N\": 65535}}, {\"sizes\": {\"N\": 65536}}, {\"sizes\": "
+        "{\"N\": 65537}},"
+        "{\"sizes\": {\"N\": 131072}}, {\"sizes\": {\"N\": 200001}}]}";
+    (void)state;
+    reading r = {.l = load_text(TEXT)};
+    assert_non_null(r.l->spec);
+    assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+    assert_true(r.cases.len >= 5);
+    for (uint32_t c = 0; c < r.cases.len; c++)
+        inputs_at(&r, &r.cases.at[c]);
+    unload(r.l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_gallery_has_one_answer), cmocka_unit_test(products_are_added_as_by_two_statements),
-        cmocka_unit_test(each_core_has_a_number_of_its_own), cmocka_unit_test(variables_are_what_was_assigned_last),
-        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(large_inputs_repeat_their_first_elements),
+                                       cmocka_unit_test(the_gallery_has_one_answer),
+                                       cmocka_unit_test(products_are_added_as_by_two_statements),
+                                       cmocka_unit_test(each_core_has_a_number_of_its_own),
+                                       cmocka_unit_test(variables_are_what_was_assigned_last),
+                                       cmocka_unit_test(forged_receipts_reach_no_other_memory)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
