@@ -62,6 +62,8 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
     if (kind == TP_FLOW_SIGNAL || kind == TP_FLOW_AWAIT) {
         e.place = e.from = e.counter;
         e.bits = flow_meaning(f, s->value);
+        e.there = s->device >= 0;
+        e.device = e.there ? flow_meaning(f, s->device) : (tp_expr){0};
     } else {
         tp_exprs *p = f->a->p;
         e.place = place_of(f, s->access);
@@ -71,6 +73,12 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
             e.bits = tp_op2(p, TP_E_MUL, e.bits, e.place.size[d]);
     }
     note(f, e);
+    if (kind == TP_FLOW_START && s->arrival)
+        note(f, (tp_flow_event){.kind = TP_FLOW_SIGNAL,
+                                .counter = place_of(f, s->arrival),
+                                .bits = e.bits,
+                                .there = true,
+                                .device = flow_meaning(f, s->device)});
 }
 
 void flow_note_leave(flow *f, tp_scope scope)

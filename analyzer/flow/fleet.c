@@ -21,6 +21,8 @@ static bool speaks_of_steps(const proof *x, tp_expr e)
         any |= tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
     for (uint32_t i = 0; i < 2 * x->f->vars.len; i++)
         any |= tp_expr_mentions(x->a->p, e, x->walk[i].sym);
+    for (uint32_t i = 0; i < x->nextra; i++)
+        any |= tp_expr_mentions(x->a->p, e, x->extra[i].sym);
     return any;
 }
 
@@ -53,6 +55,8 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     tp_flow_vars(x->a, x->f, 0, NULL, &c);
     c.walk = x->walk;
     c.nwalk *= 2;
+    c.extra = x->extra;
+    c.nextra = x->nextra;
     tp_decision d = {.verdict = TP_UNKNOWN};
     if (!x->quick)
         d = tp_claim_decide(x->a, &c);

@@ -28,6 +28,8 @@ typedef struct proof {
     bool families;       /* loops that only start copies leave a family */
     bool *naming;        /* not NULL: waits have to name the sides of what they end; set where one does not */
     bool counting;       /* only what is waited for is asked, not who uses the memory */
+    const tp_var *extra; /* further variables of what is asked */
+    uint32_t nextra;
     tp_str basis;        /* what is promised and used */
     tp_str why;          /* why nothing is shown; empty: all is well so far */
     const tp_syntax *at; /* ... and where */
@@ -55,5 +57,7 @@ uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
 /* tally.c: does every wait on this semaphore end, and is each of its counters zero at the end, by a proof of what they
  * count? Also true where nothing counts on it. False: x->why and x->at say what is not shown. */
 bool flight_tally(proof *x, uint32_t operand);
+/* ring.c: do all devices count alike, so that flight_tally() speaks of each of them? False: x->why and x->at. */
+bool flight_is_symmetric(proof *x);
 
 #endif

@@ -96,7 +96,8 @@ typedef enum tp_flow_event_kind {
     TP_FLOW_COPY,   /* from, place: of one buffer */
     TP_FLOW_START,  /* from, place, counter, bits */
     TP_FLOW_WAIT,   /* the same */
-    TP_FLOW_SIGNAL, /* counter, and by how much in `bits` (no id: not known); place and from are the counter, too */
+    TP_FLOW_SIGNAL, /* counter, and by how much in `bits` (no id: not known); place and from are the counter, too. Also
+                       what a copy to another device adds there */
     TP_FLOW_AWAIT,  /* the same */
     TP_FLOW_LEAVE,  /* the buffers and semaphores of `scope` end */
     TP_FLOW_LOOP,   /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
@@ -108,6 +109,8 @@ typedef struct tp_flow_event {
     bool exact; /* it happens where the path holds; false: perhaps */
     tp_place place, from, counter;
     tp_expr bits;
+    bool there;     /* a START or SIGNAL that counts on another device, */
+    tp_expr device; /* ... this one; no id: not known */
     tp_scope scope;
     const tp_syntax *syntax;
 } tp_flow_event;

@@ -33,8 +33,12 @@ typedef TP_VEC(sighting) sightings;
 /* One counter. Places: 0, the begin of a step; 1 + i, that of a turn of the loop of event number i. */
 typedef struct tally {
     proof *x;
-    uint32_t operand, axis; /* axes from this one on are sequential */
-    int64_t at[TP_MAX_RANK];
+    uint32_t operand, axis;  /* axes from this one on are sequential */
+    tp_expr at[TP_MAX_RANK]; /* which element; of more than a few: any, a variable */
+    tp_expr given;           /* ... that is one */
+    tp_var any[TP_MAX_RANK];
+    uint32_t nany;
+    bool total; /* waits take nothing off: what others may have added before this device waits */
     sightings *seen;
     tp_expr *held; /* the guess, once there is one */
     uint32_t executed;
@@ -42,15 +46,15 @@ typedef struct tally {
     tp_arena *work; /* what lasts for this counter */
 } tally;
 
-static bool counts(const tally *t, const tp_flow_event *e)
-{
-    return e->counter.operand == t->operand && (e->kind == TP_FLOW_START || e->kind == TP_FLOW_WAIT ||
-                                                e->kind == TP_FLOW_SIGNAL || e->kind == TP_FLOW_AWAIT);
-}
-
 static bool adds(const tp_flow_event *e)
 {
     return e->kind == TP_FLOW_START || e->kind == TP_FLOW_SIGNAL;
+}
+
+static bool counts(const tally *t, const tp_flow_event *e)
+{
+    bool takes = !t->total && (e->kind == TP_FLOW_WAIT || e->kind == TP_FLOW_AWAIT);
+    return e->counter.operand == t->operand && (adds(e) || takes);
 }
 
 static bool any_counts(const tally *t, uint32_t from, uint32_t to)
@@ -67,7 +71,7 @@ static tp_expr happens(const tally *t, const tp_flow_event *e)
     tp_exprs *p = t->x->a->p;
     tp_expr all = e->path;
     for (uint32_t d = 0; d < e->counter.rank; d++)
-        all = tp_op2(p, TP_E_AND, all, tp_op2(p, TP_E_EQ, e->counter.start[d], tp_const(p, t->at[d])));
+        all = tp_op2(p, TP_E_AND, all, tp_op2(p, TP_E_EQ, e->counter.start[d], t->at[d]));
     return all;
 }
 
@@ -169,6 +173,24 @@ static int64_t size_at(const tp_analysis *a, const tp_var *v, int64_t at)
     return value <= hi ? value : hi / m * m;
 }
 
+/* All steps, for some elements: the first ones, and the last. */
+static bool execute_elements(tally *t, int64_t *env)
+{
+    enum { SOME = 4 };
+    const tp_operand *o = &t->x->a->k->operands[t->operand];
+    bool good = true;
+    for (int64_t i = 0; i < (t->nany ? SOME : 1) && good; i++) {
+        bool there = true;
+        for (uint32_t d = 0; d < t->nany; d++) {
+            int64_t n = 0;
+            there &= evaluates(t, o->ref_shape[d], env, &n) && n > (i == SOME - 1 ? 0 : i);
+            env[t->any[d].sym] = i == SOME - 1 ? n - 1 : i;
+        }
+        good = !there || execute_steps(t, 0, env);
+    }
+    return good;
+}
+
 /* At sizes that grow together, and at those of which one is large. */
 static bool execute_some(tally *t)
 {
@@ -181,7 +203,7 @@ static bool execute_some(tally *t)
         if (!tp_domain_has(a, env) || (a->k->ntables && !tp_tables_find(t->work, a->k, env, NULL, 0, 0, NULL)))
             continue;
         points++;
-        if (!execute_steps(t, 0, env))
+        if (!execute_elements(t, env))
             return false;
     }
     return points > 1;
@@ -292,6 +314,8 @@ static uint32_t variables_at(const guessing *g, tp_expr *out, uint32_t room, boo
             out[n++] = tp_sym(x->a->p, x->f->vars.at[i].sym);
     for (uint32_t i = x->a->k->naxes; i-- > 0 && n < room;)
         out[n++] = tp_sym(x->a->p, x->a->k->axes[i].sym);
+    for (uint32_t i = 0; i < g->t->nany && n < room; i++)
+        out[n++] = tp_sym(x->a->p, g->t->any[i].sym);
     for (uint32_t i = 0; sizes && i < x->a->nsizes && n < room; i++)
         out[n++] = tp_sym(x->a->p, x->a->vars[i].sym);
     return n;
@@ -371,6 +395,8 @@ static void find_keys(guessing *g, bool first, bool residues, bool conditions)
         n = conditions ? tp_conjuncts(x->a, e->path, all, ROOM) : 0;
         for (uint32_t k = 0; k < n; k++)
             add_key(g, all[k], false);
+        for (uint32_t d = 0; conditions && g->t->nany && d < e->counter.rank; d++)
+            add_key(g, tp_op2(p, TP_E_LT, g->t->at[d], e->counter.start[d]), false);
     }
 }
 
@@ -574,7 +600,8 @@ static bool follow_count(tally *t, const tp_flow_event *e, tp_expr around, tp_ex
         return fleet_fails(x, "that this counts by no negative number is not shown", e);
     if (!adds(e) && !follows(x, given, tp_op2(p, TP_E_GE, after, zero)))
         return fleet_fails(x, "that the semaphore has as much as this waits for is not shown", e);
-    if (e->kind == TP_FLOW_SIGNAL && !follows(x, given, tp_op2(p, TP_E_LE, after, tp_const(p, INT32_MAX))))
+    if (e->kind == TP_FLOW_SIGNAL && x->a->k->operands[t->operand].memory != TP_MEM_DMA_SEMAPHORE &&
+        !follows(x, given, tp_op2(p, TP_E_LE, after, tp_const(p, INT32_MAX))))
         return fleet_fails(x, "that the semaphore counts to less than 2^31 is not shown", e);
     *now = tp_ite(p, happens_here, after, *now);
     return true;
@@ -601,7 +628,7 @@ static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr
         if (e->kind == TP_FLOW_LOOP && any_counts(t, i, flight_loop_end(x->f, i))) {
             good = follow_loop(t, i, around, now);
             i = flight_loop_end(x->f, i);
-        } else if (e->kind == TP_FLOW_LEAVE && ends_with(t, e->scope)) {
+        } else if (e->kind == TP_FLOW_LEAVE && !t->total && ends_with(t, e->scope)) {
             good = equal(x, tp_op2(x->a->p, TP_E_AND, around, e->path), *now, tp_const(x->a->p, 0)) ||
                    fleet_fails(x, "that nothing is left when its `with` ends is not shown", e);
         } else if (counts(t, e)) {
@@ -617,7 +644,7 @@ static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr
 static tp_expr at_end(const tally *t, uint32_t from, bool last)
 {
     tp_exprs *p = t->x->a->p;
-    tp_expr all = tp_const(p, 1);
+    tp_expr all = t->given;
     for (uint32_t i = from; i < t->x->a->k->naxes; i++) {
         const tp_axis *axis = &t->x->a->k->axes[i];
         tp_expr to = last ? tp_op2(p, TP_E_SUB, axis->steps, tp_const(p, 1)) : tp_const(p, 0);
@@ -632,7 +659,7 @@ static bool prove(tally *t)
     tp_exprs *p = x->a->p;
     const tp_kernel *k = x->a->k;
     tp_expr now = t->held[0], zero = tp_const(p, 0), one = tp_const(p, 1);
-    if (!equal(x, at_end(t, t->axis, false), now, zero) || !follow(t, 0, x->f->events.len, one, &now))
+    if (!equal(x, at_end(t, t->axis, false), now, zero) || !follow(t, 0, x->f->events.len, t->given, &now))
         return fleet_fails(x, "what a semaphore has in the first step is not shown", NULL);
     for (uint32_t i = t->axis; i < k->naxes; i++) { /* axis number i goes on, those behind it begin again */
         tp_expr at = tp_sym(p, k->axes[i].sym), next = t->held[0];
@@ -642,7 +669,7 @@ static bool prove(tally *t)
         if (!equal(x, tp_op2(p, TP_E_AND, goes_on, at_end(t, i + 1, true)), now, next))
             return fleet_fails(x, "what a step leaves on a semaphore is not shown", NULL);
     }
-    return equal(x, at_end(t, t->axis, true), now, zero) ||
+    return t->total || equal(x, at_end(t, t->axis, true), now, zero) ||
            fleet_fails(x, "that a semaphore is zero at the end is not shown", NULL);
 }
 
@@ -686,26 +713,63 @@ static bool is_known(tally *t)
     return true;
 }
 
-bool flight_tally(proof *x, uint32_t operand)
+/* Every element at once. */
+static bool tally_any(tally *t)
 {
-    const tp_operand *o = &x->a->k->operands[operand];
-    tally t = {.x = x, .operand = operand, .axis = x->a->k->naxes};
-    int64_t dims[TP_MAX_RANK], n = 1;
-    if (!any_counts(&t, 0, x->f->events.len))
-        return true;
-    while (t.axis > 0 && !x->a->k->axes[t.axis - 1].parallel)
-        t.axis--;
+    proof *x = t->x;
+    const tp_operand *o = &x->a->k->operands[t->operand];
+    tp_exprs *p = x->a->p;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
-        if (!tp_expr_is_const(x->a->p, o->ref_shape[d], &dims[d]) || dims[d] > MOST_ELEMENTS)
-            return fleet_fails(x, "a semaphore has many elements, or as many as a size says", NULL);
+        tp_expr e = tp_sym_new(p, tp_printf(x->a->arena, "element%u", d)), zero = tp_const(p, 0);
+        t->at[d] = e;
+        t->given = tp_op2(p, TP_E_AND, t->given,
+                          tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, zero), tp_op2(p, TP_E_LT, e, o->ref_shape[d])));
+        t->any[t->nany++] = (tp_var){.sym = (uint32_t)tp_expr_get(p, e)->value,
+                                     .lo = zero,
+                                     .hi = tp_op2(p, TP_E_SUB, o->ref_shape[d], tp_const(p, 1)),
+                                     .multiple_of = 1,
+                                     .step = true};
+    }
+    x->extra = t->any;
+    x->nextra = t->nany;
+    bool good = tally_one(t);
+    x->nextra = 0;
+    return good;
+}
+
+static bool tally_elements(tally *t)
+{
+    const tp_operand *o = &t->x->a->k->operands[t->operand];
+    int64_t dims[TP_MAX_RANK], n = 1;
+    if (!any_counts(t, 0, t->x->f->events.len))
+        return true;
+    for (uint32_t d = 0; d < o->ref_rank; d++) {
+        if (!tp_expr_is_const(t->x->a->p, o->ref_shape[d], &dims[d]) || dims[d] > MOST_ELEMENTS)
+            return is_known(t) && tally_any(t);
         n *= dims[d];
     }
-    bool good = is_known(&t) && (n <= MOST_ELEMENTS || fleet_fails(x, "a semaphore has many elements", NULL));
+    if (n > MOST_ELEMENTS)
+        return is_known(t) && tally_any(t);
+    bool good = is_known(t);
     for (int64_t i = 0; i < n && good; i++) {
         int64_t rest = i;
         for (uint32_t d = o->ref_rank; d-- > 0; rest /= dims[d])
-            t.at[d] = rest % dims[d];
-        good = tally_one(&t);
+            t->at[d] = tp_const(t->x->a->p, rest % dims[d]);
+        good = tally_one(t);
     }
     return good;
+}
+
+bool flight_tally(proof *x, uint32_t operand)
+{
+    const tp_kernel *k = x->a->k;
+    tally t = {.x = x, .operand = operand, .axis = k->naxes, .given = tp_const(x->a->p, 1)};
+    while (t.axis > 0 && !k->axes[t.axis - 1].parallel)
+        t.axis--;
+    if (!tally_elements(&t))
+        return false;
+    t.nany = 0;
+    t.given = tp_const(x->a->p, 1);
+    t.total = tp_is_connected(k) && k->operands[operand].memory != TP_MEM_DMA_SEMAPHORE;
+    return !t.total || tally_elements(&t);
 }

@@ -69,26 +69,29 @@ static void look_alikes_are_left_in_peace(void **state)
     each(*state, "look_alikes", false);
 }
 
-/* For all sizes: places, numbers of devices and integers. */
-static void places_are_proven_for_all_sizes(void **state)
+/* For all sizes: places, numbers of devices, integers and semaphores. */
+static void much_is_proven_for_all_sizes(void **state)
 {
-    static const char *const RULES[] = {TP_RULE_SLICE_OUT_OF_BOUNDS, TP_RULE_INDEX_OVERFLOW, TP_RULE_DIVISION_BY_ZERO};
+    enum { NRULES = 4 };
+    static const char *const RULES[NRULES] = {TP_RULE_SLICE_OUT_OF_BOUNDS, TP_RULE_INDEX_OVERFLOW,
+                                              TP_RULE_DIVISION_BY_ZERO, TP_RULE_DMA_SEMAPHORE};
     place *p = *state;
     outcome o = RUN(p->a, "lint", "tests/devices", "--format", "json");
     struct json_object *r = record_of(p->a, &o), *specs = member(r, "specs");
     assert_true(json_object_array_length(specs) >= 5);
     for (size_t i = 0; i < json_object_array_length(specs); i++) {
         struct json_object *findings = member(json_object_array_get_idx(specs, i), "findings");
-        unsigned proven[3] = {0};
+        unsigned proven[NRULES] = {0};
         for (size_t n = 0; n < json_object_array_length(findings); n++)
-            for (size_t k = 0; k < 3; k++) {
+            for (size_t k = 0; k < NRULES; k++) {
                 struct json_object *f = json_object_array_get_idx(findings, n);
                 if (strcmp(string_of(f, "rule"), RULES[k]) != 0)
                     continue;
                 assert_string_equal(string_of(f, "verdict"), "proven");
                 proven[k]++;
             }
-        assert_true(proven[0] && proven[1] && proven[2]);
+        for (size_t k = 0; k < NRULES; k++)
+            assert_true(proven[k]);
     }
     json_object_put(r);
 }
@@ -133,7 +136,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(correct_kernels_equal_their_references, make_place, drop_place),
         cmocka_unit_test_setup_teardown(planted_defects_are_caught, make_place, drop_place),
         cmocka_unit_test_setup_teardown(look_alikes_are_left_in_peace, make_place, drop_place),
-        cmocka_unit_test_setup_teardown(places_are_proven_for_all_sizes, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(much_is_proven_for_all_sizes, make_place, drop_place),
         cmocka_unit_test_setup_teardown(the_only_run_proves, make_place, drop_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
