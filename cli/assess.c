@@ -136,7 +136,9 @@ static void add_here(tp_buf *b, const tp_measured *m)
         add_line(b, "  here", tp_printf(a, "not measured: %.*s", TP_FMT(m->why)));
         return;
     }
-    add_line(b, "  here", tp_printf(a, "at %.*s, the least of %u, which decides nothing:", TP_FMT(m->text), m->runs));
+    add_line(b, "  here",
+             tp_printf(a, "at %.*s%s, the least of %u, which decides nothing:", TP_FMT(m->text),
+                       m->tables ? ", tables by chance" : "", m->runs));
     add_line(b, "    kernel",
              tp_printf(a, "%.*s: machine, %s, %s for exp, %u thread%s", TP_FMT(tp_seconds_text(a, m->seconds)),
                        m->instruction_set, m->elementary, m->threads, m->threads == 1 ? "" : "s"));
@@ -250,6 +252,7 @@ static object *here_of(tp_arena *a, const tp_kernel *k, const tp_measured *m)
         return o;
     }
     json_object_object_add(o, "sizes", sizes_of(a, k, m->env));
+    json_object_object_add(o, "tables_chosen", json_object_new_boolean(m->tables));
     json_object_object_add(o, "kernel", path_of("machine", m, m->threads, m->seconds));
     json_object_object_add(o, "reference", path_of("evaluator", NULL, 1, m->reference_seconds));
     return o;

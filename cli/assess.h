@@ -17,14 +17,15 @@ typedef struct tp_measured {
     tp_str why;
     int64_t *env; /* sizes at which a run takes seconds */
     tp_str text;  /* these, and dtypes */
+    bool tables;  /* contents of tables were found that keep the contracts */
     double seconds, reference_seconds;
     uint32_t threads;                         /* of the kernel; the reference has one */
     const char *instruction_set, *elementary; /* of matrix products; of exp and its kin */
 } tp_measured;
 
-/* m->runs times each, on inputs that are filled. The kernel must be one that no rule forbids. Leaves with TP_E_MEMORY,
- * TP_E_BUDGET. */
-void tp_measure_here(tp_arena *a, const tp_spec *spec, const tp_kernel *k, const tp_binding *given, uint32_t ngiven,
+/* m->runs times each, on inputs that are filled and tables that are found. The kernel must be one that no rule forbids.
+ * Leaves with TP_E_MEMORY, TP_E_BUDGET; raises TP005 where "prepare" breaks what its tables declare. */
+void tp_measure_here(tp_ctx *c, const tp_spec *spec, const tp_kernel *k, const tp_binding *given, uint32_t ngiven,
                      tp_measured *m);
 
 /* The kernel beside its reference, of one combination of dtypes, at usual sizes. */

@@ -7,6 +7,7 @@
 #include "kernels/peaks.h"
 #include "reference/reference.h"
 #include "report/usual.h"
+#include "spec/table.h"
 
 /* Up to here a run takes seconds. */
 enum { MOST_FLOPS = 1 << 28, MOST_BYTES = 1 << 27, MOST_STEPS = 1 << 15, LARGEST = 2048 };
@@ -19,22 +20,40 @@ static bool is_short(tp_arena *a, const tp_kernel *k, const int64_t *env)
            n.ideal_in.n <= MOST_BYTES && n.ideal_out.n <= MOST_BYTES && (!n.flops.known || n.flops.n <= MOST_FLOPS);
 }
 
-/* The largest usual sizes, halved again and again, at which a run is short; NULL: none are. */
-static int64_t *short_sizes(tp_arena *a, const tp_kernel *k, const tp_binding *given, uint32_t ngiven)
+/* The largest usual sizes, halved again and again, at which a run is short, with tables that the contracts allow; NULL:
+ * none are. *tables: sizes would be there, tables were not found. */
+static int64_t *short_sizes(tp_ctx *c, const tp_kernel *k, const tp_binding *given, uint32_t ngiven, bool *tables)
 {
+    *tables = false;
     for (int64_t wish = LARGEST; wish > 0; wish /= 2) {
-        int64_t *env = tp_sizes_near(a, k, given, ngiven, wish);
-        if (env && is_short(a, k, env))
-            return env;
+        tp_case one = {.kernel = k, .env = tp_sizes_near(c->arena, k, given, ngiven, wish)};
+        bool found = one.env && tp_case_tables(c, k, &one, NULL);
+        *tables |= one.env && !found;
+        if (found && is_short(c->arena, k, one.env))
+            return one.env;
     }
     return NULL;
 }
 
-/* Inputs are filled as those of cases are. */
-static tp_status give_none(void *ctx, tp_str name, tp_dtype wanted, tp_tensor *out, tp_str *why)
+typedef struct tables {
+    tp_arena *arena;
+    const tp_kernel *k;
+    const int64_t *env;
+} tables;
+
+/* The contents of tables; inputs are filled as those of cases are. */
+static tp_status give_table(void *ctx, tp_str name, tp_dtype wanted, tp_tensor *out, tp_str *why)
 {
-    (void)ctx, (void)name, (void)wanted, (void)out, (void)why;
-    return TP_E_USAGE;
+    const tables *t = ctx;
+    int table = tp_table_find(t->k, name);
+    (void)wanted, (void)why;
+    if (table < 0)
+        return TP_E_USAGE;
+    const tp_table_data *d = tp_bound_table(t->env, t->k->tables[table].sym);
+    *out = tp_tensor_new(t->arena, t->k->tables[table].dtype, d->rank, d->dims);
+    for (size_t i = 0; i < out->n; i++)
+        tp_put_i64(out->dtype, out->data, i, d->at[i]);
+    return TP_OK;
 }
 
 static bool refuse(tp_measured *m, tp_str why)
@@ -79,18 +98,18 @@ static bool time_kernel(tp_measured *m, tp_call *call)
     return true;
 }
 
-void tp_measure_here(tp_arena *a, const tp_spec *spec, const tp_kernel *k, const tp_binding *given, uint32_t ngiven,
+void tp_measure_here(tp_ctx *c, const tp_spec *spec, const tp_kernel *k, const tp_binding *given, uint32_t ngiven,
                      tp_measured *m)
 {
-    int64_t *env = k->ntables ? NULL : short_sizes(a, k, given, ngiven);
-    if (k->ntables) {
-        refuse(m, TP_S("contents of tables are not drawn here"));
-        return;
-    }
+    tp_arena *a = c->arena;
+    bool no_tables;
+    int64_t *env = short_sizes(c, k, given, ngiven, &no_tables);
     if (!env) {
-        refuse(m, TP_S("no sizes were found at which a run here takes seconds: give --size NAME=VALUE"));
+        refuse(m, no_tables ? TP_S("no contents of the tables were found that satisfy the contracts")
+                            : TP_S("no sizes were found at which a run here takes seconds: give --size NAME=VALUE"));
         return;
     }
+    tables drawn = {a, k, env};
     tp_binding *sizes = TP_NEWN(a, tp_binding, k->nsizes + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < k->nsizes; i++)
@@ -98,7 +117,8 @@ void tp_measure_here(tp_arena *a, const tp_spec *spec, const tp_kernel *k, const
             sizes[n++] = (tp_binding){.name = k->sizes[i].name, .value = env[k->sizes[i].sym]};
     tp_call call = {.arena = a,
                     .spec = spec,
-                    .fetch = give_none,
+                    .fetch = give_table,
+                    .ctx = &drawn,
                     .fills = true,
                     .family = TP_INPUT_NORMAL,
                     .sizes = sizes,
@@ -112,6 +132,8 @@ void tp_measure_here(tp_arena *a, const tp_spec *spec, const tp_kernel *k, const
     tp_peaks peaks = tp_peaks_measure();
     m->env = env;
     m->text = tp_case_text(a, &(tp_case){.kernel = k, .env = env});
+    for (uint32_t t = 0; t < k->ntables; t++)
+        m->tables |= tp_table_is_open(&k->tables[t]);
     m->instruction_set = peaks.instruction_set;
     m->elementary = peaks.elementary;
     m->known = time_reference(a, m, &call) && time_kernel(m, &call);

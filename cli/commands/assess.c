@@ -81,7 +81,7 @@ static void add_kernel(assess_call *r, const tp_kernel *k)
     if (r->runs && (r->x.counts.violated || r->x.counts.vacuous))
         at.here.why = TP_S("a rule is violated");
     else if (r->runs)
-        tp_measure_here(r->j->arena, r->j->report.spec, k, r->sizes, r->c->size.len, &at.here);
+        tp_measure_here(&r->j->ctx, r->j->report.spec, k, r->sizes, r->c->size.len, &at.here);
     tp_push(r->j->arena, r->x.at, at);
 }
 
