@@ -38,6 +38,8 @@ def test_cost_of_a_report():
 def test_cost_of_a_spec():
     c = tileproof.cost(ROOT / "examples" / "matmul" / "matmul.tile.json", dtypes={"T": "float32"}, M=4096, N=4096, K=4096, bk=256)
     assert c.counts["bytes_in"] == 2 * 32 * 4096 * 4096 * 4
+    assert c.operands["x"] == {"fetches": 32 * 32 * 16, "bytes_in": 32 * 4096 * 4096 * 4, "writes": 0, "bytes_out": 0, "array_bytes": 4096 * 4096 * 4}
+    assert [m["buffers"] for m in c.vmem] == [["x", "y", "o", "acc"]] and c.vmem[0]["bytes"] == c.counts["vmem_bytes"] and "over time" not in str(c)
     with pytest.raises(tileproof.TileproofError, match="sizes are missing"):
         tileproof.cost(ROOT / "examples" / "matmul" / "matmul.tile.json", M=4096)
 
@@ -122,6 +124,9 @@ def test_memory_of_a_pipeline_within_a_kernel():
 
     far = pl.BlockSpec(memory_space=pl.ANY)
     spec, = tileproof.from_pallas(pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), in_specs=[far], out_specs=far), x)
+    told = tileproof.cost(spec)
+    assert told.vmem[1] == {"line": told.vmem[1]["line"], "ends": False, "buffers": told.vmem[1]["buffers"], "bytes": 2 * 2 * 128 * 512 * 4}
+    assert len(told.vmem[1]["buffers"]) == 2 and not told.vmem[-1]["buffers"] and "VMEM over time" in str(told)
     counts = json.loads(subprocess.run([binary.program(), "cost", "--format", "json", "-"], input=binary.text_of(spec), capture_output=True, text=True).stdout)
     counts = counts["kernels"][0]["cases"][0]["counts"]
     sizes = [m["bytes"]["exact"] for m in counts["vmem_moments"]]

@@ -21,17 +21,36 @@ class Cost:
     kernel: str
     counts: dict[str, int | None]  # exact, by the names of docs/COST.md; None: not known
     models: dict[str, dict[str, Any]]  # by chip: docs/COST.md, "model"
+    operands: dict[str, dict[str, int | None]]  # by name: fetches, bytes_in, writes, bytes_out, array_bytes
+    vmem: list[dict[str, Any]]  # over time: from which line of the body on (0: the begin of a step) which buffers are there, and bytes of all
 
     def __str__(self) -> str:
         def time(m: dict[str, Any], key: str) -> str:
             return f"{m[key] * 1e6:.2f} us" if m.get(key) is not None else "unknown"
 
-        lines = [f"{self.kernel}, exact:", *(f"  {n.replace('_', ' '):16} {'unknown' if v is None else format(v, ','):>24}" for n, v in self.counts.items()),
+        def number(v: int | None) -> str:
+            return "unknown" if v is None else format(v, ",")
+
+        lines = [f"{self.kernel}, exact:", *(f"  {n.replace('_', ' '):16} {number(v):>24}" for n, v in self.counts.items()),
+                 "bytes in and out:", *(f"  {name:16} {number(o['bytes_in']):>24} {number(o['bytes_out']):>20}" for name, o in self.operands.items()),
+                 *(["VMEM over time:"] if len(self.vmem) > 1 else []),
+                 *(f"  {_when(m):16} {number(m['bytes']):>24}  {', '.join(m['buffers'])}" for m in self.vmem if len(self.vmem) > 1),
                  "model, at least:", *(f"  {name:16} {time(m, 'pipeline_seconds'):>24}  {m.get('bound') or ''}" for name, m in self.models.items())]
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _when(moment: dict[str, Any]) -> str:
+    return f"line {moment['line']}" if moment["line"] else "step begins"
+
+
+def _over_time(counts: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is there at each moment: what lasts, and the scratch of `with`."""
+    scoped = {name for m in counts["vmem_moments"] for name in m["scoped"]}
+    lasting = [b["name"] for b in counts["vmem_buffers"] if b["name"] not in scoped]
+    return [{"line": m["line"], "ends": m["ends"], "buffers": [*lasting, *m["scoped"]], "bytes": m["bytes"].get("exact")} for m in counts["vmem_moments"]]
 
 
 def cost(spec: dict[str, Any] | str | os.PathLike[str], *, dtypes: Mapping[str, str] | None = None, target: str | None = None, **sizes: int) -> Cost:
@@ -45,7 +64,9 @@ def cost(spec: dict[str, Any] | str | os.PathLike[str], *, dtypes: Mapping[str, 
     if not cases:
         raise TileproofError(f"tileproof cost: {document['name']}: there is no case to count at: give sizes")
     first = cases[0]
-    return Cost(document["name"], {n: first["counts"][n].get("exact") for n in COUNTS}, {m["target"]: m for m in first["model"]})
+    operands = {o["name"]: {key: n.get("exact") for key, n in o.items() if key != "name"} for o in first["counts"]["operands"]}
+    return Cost(document["name"], {n: first["counts"][n].get("exact") for n in COUNTS}, {m["target"]: m for m in first["model"]}, operands,
+                _over_time(first["counts"]))
 
 
 @dataclasses.dataclass(frozen=True)
