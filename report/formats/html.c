@@ -187,11 +187,18 @@ static void note_rules(state *x, tp_arena *a, const tp_spec_report *s)
             x->used[r] |= strcmp(s->findings.at[i].rule, rules[r]->code) == 0;
 }
 
+static void begin_record(state *x, tp_writing *w)
+{
+    if (x->record)
+        return;
+    tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    x->record->lean = true;
+}
+
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     state *x = w->state = w->state ? w->state : TP_NEW(w->arena, state);
-    if (!x->record)
-        tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    begin_record(x, w);
     tp_writing_spec(x->record, s, a);
     entry e = {
         .grade = grade_of(s), .spec = w->specs, .row = tp_part_length(w, ROWS), .section = tp_part_length(w, SECTIONS)};
@@ -284,8 +291,7 @@ static void write_end(tp_writing *w, const tp_report *r, FILE *out)
         write_index(&p, w);
     for (uint32_t i = 0; i < x->entries.len; i++)
         tp_copy_piece(w, SECTIONS, x->entries.at[i].section, x->entries.at[i].section_end, out);
-    if (!x->record)
-        tp_writing_begin(&x->record, w->arena, &tp_format_json, w->r, w->alone, NULL);
+    begin_record(x, w);
     if (x->used)
         tp_html_about(&p, x->used);
     write_record(&p, x, r);

@@ -486,9 +486,27 @@ static json *shard(const tp_report *r)
     return o;
 }
 
+static void drop_nulls(json *o)
+{
+    if (json_object_is_type(o, json_type_array))
+        for (size_t i = 0; i < json_object_array_length(o); i++)
+            drop_nulls(json_object_array_get_idx(o, i));
+    if (!json_object_is_type(o, json_type_object))
+        return;
+    json_object_object_foreach (o, key, value) {
+        if (value)
+            drop_nulls(value);
+        else
+            json_object_object_del(o, key);
+    }
+}
+
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    tp_add_element(w, 0, spec(s), 2, a);
+    json *o = spec(s);
+    if (w->lean)
+        drop_nulls(o);
+    tp_add_element(w, 0, o, 2, a);
 }
 
 static json *summary(const tp_report *r)

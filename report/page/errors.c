@@ -21,7 +21,7 @@ static void write_histogram(const tp_page *p, const tp_output_diff *d)
         fprintf(p->out,
                 "<rect x=\"%u\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"var(--a)\" "
                 "fill-opacity=\"0.6\"><title>%llu elements</title></rect><text x=\"%u\" y=\"%d\" "
-                "text-anchor=\"middle\">%s</text>\n",
+                "class=\"at\">%s</text>\n",
                 i * BAR + 2, HEIGHT - h, BAR - 4, h, (unsigned long long)d->ulps[i], i * BAR + BAR / 2, HEIGHT + 16,
                 LIMITS[i]);
     }
@@ -46,10 +46,10 @@ static void write_error(const tp_page *p, double ulp, double worst, int64_t x, i
     else
         fprintf(p->out, "<title>%.3g ULP</title></rect>", ulp);
     if (numbers && isinf(ulp))
-        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\">none</text>", (long long)x + width / 2 - 1,
+        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" class=\"at\">none</text>", (long long)x + width / 2 - 1,
                 (long long)y + height / 2 + 3);
     else if (numbers) /* at most six characters have room */
-        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\">%.*g</text>", (long long)x + width / 2 - 1,
+        fprintf(p->out, "<text x=\"%lld\" y=\"%lld\" class=\"at\">%.*g</text>", (long long)x + width / 2 - 1,
                 (long long)y + height / 2 + 3, ulp >= 1e4 || (ulp > 0 && ulp < 1e-3) ? 1 : 2, ulp);
     tp_html_raw(p, "\n");
 }

@@ -46,15 +46,25 @@ static double y_of(const drawing *d, double bytes)
     return TOP + HIGH - bytes * d->scale;
 }
 
-static void write_cell(const drawing *d, double x, double width, double from, double bytes, use u)
+/* One buffer in slots side by side, from `bytes` bytes over `from` on: a path for each use. */
+static void write_cells(const drawing *d, double x, double apart, double width, double from, double bytes, const use *u,
+                        uint32_t n)
 {
-    static const char *const LOOKS[] = {"fill=\"none\" stroke=\"var(--dim)\" stroke-opacity=\"0.5\"",
-                                        "fill=\"var(--a)\" fill-opacity=\"0.75\"",
-                                        "fill=\"var(--ok)\" fill-opacity=\"0.55\""};
-    double high = bytes * d->scale;
-    double gap = high > 3 ? 1 : 0;
-    fprintf(d->p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" %s/>\n", x, y_of(d, from + bytes),
-            width, high > gap ? high - gap : high, LOOKS[u]);
+    static const char *const LOOKS[] = {"idle", "moved", "busy"};
+    double high = bytes * d->scale, y = y_of(d, from + bytes);
+    high -= high > 3 ? 1 : 0;
+    for (use look = IDLE; look <= COMPUTED; look++) {
+        bool any = false;
+        for (uint32_t i = 0; i < n; i++) {
+            if (u[i] != look)
+                continue;
+            tp_html_raw(d->p, any ? "" : "<path d=\"");
+            fprintf(d->p->out, "M%.4g %.1fh%.4gv%.1fh%.4gz", x + i * apart, y, width, high, -width);
+            any = true;
+        }
+        if (any)
+            fprintf(d->p->out, "\" class=\"%s\"/>\n", LOOKS[look]);
+    }
 }
 
 static void write_name(const drawing *d, const tp_operand *o, double from, double bytes)
@@ -75,10 +85,12 @@ static int64_t write_lasting(const drawing *d)
         if (b->operand->scoped)
             continue;
         write_name(d, b->operand, (double)from, (double)d->each[i] * b->buffers);
-        for (uint32_t n = 0; n < b->buffers; n++, from += d->each[i])
+        for (uint32_t n = 0; n < b->buffers; n++, from += d->each[i]) {
+            use u[SLOTS];
             for (uint32_t s = 0; s < d->nslots; s++)
-                write_cell(d, LEFT + s * d->slot, d->slot - 2, (double)from, (double)d->each[i],
-                           use_of(d, (uint32_t)(b->operand - d->k->operands), n, b->buffers, d->slots[s]));
+                u[s] = use_of(d, (uint32_t)(b->operand - d->k->operands), n, b->buffers, d->slots[s]);
+            write_cells(d, LEFT, d->slot, d->slot - 2, (double)from, (double)d->each[i], u, d->nslots);
+        }
     }
     return from;
 }
@@ -100,7 +112,7 @@ static void write_scoped(const drawing *d, int64_t lasting)
                 write_name(d, o, from, bytes);
             for (uint32_t s = 0; s < d->nslots; s++)
                 if (d->slots[s] >= 0 && d->slots[s] < d->copies->shown)
-                    write_cell(d, LEFT + s * d->slot + m * width, width, from, bytes, COMPUTED);
+                    write_cells(d, LEFT + s * d->slot + m * width, 0, width, from, bytes, &(use){COMPUTED}, 1);
             from += bytes;
         }
     }
@@ -121,8 +133,8 @@ static void write_steps(const drawing *d)
     for (uint32_t s = 0; s < d->nslots; s++) {
         int64_t at = d->slots[s];
         bool step = at >= 0 && at < d->copies->shown && d->copies->step[at] < 1000;
-        fprintf(d->p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-                LEFT + (int)(s * d->slot + d->slot / 2) - 1, TOP + HIGH + 14);
+        fprintf(d->p->out, "<text x=\"%d\" y=\"%d\" class=\"at\">", LEFT + (int)(s * d->slot + d->slot / 2) - 1,
+                TOP + HIGH + 14);
         if (step)
             fprintf(d->p->out, "%llu", (unsigned long long)d->copies->step[at]);
         else

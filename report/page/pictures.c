@@ -34,13 +34,11 @@ static void write_cell(const tp_page *p, const tp_block_map *m, grid g, uint32_t
     bool outside = r < 0 || c < 0 || r == m->rows || c == m->columns;
     if (outside && !v)
         return;
-    const char *color = outside ? "bad" : "a";
-    double shade = v == 0 ? 0 : outside ? 0.5 : v == 1 ? 0.2 : 0.2 + 0.3 * (double)v / (double)most; /* as the key */
-    fprintf(p->out,
-            "<rect x=\"%ld\" y=\"%ld\" width=\"%u\" height=\"%u\" fill=\"%s%s%s\" fill-opacity=\"%.2f\" "
-            "stroke=\"var(--%s)\"",
-            (long)(c + g.rim) * g.side + 2, (long)(r + g.rim) * g.side + 2, g.side - 2, g.side - 2,
-            v ? "var(--" : "none", v ? color : "", v ? ")" : "", shade, color);
+    double shade = outside ? 0.5 : v == 1 ? 0.2 : 0.2 + 0.3 * (double)v / (double)most; /* as the key */
+    fprintf(p->out, "<rect x=\"%ld\" y=\"%ld\" width=\"%u\" height=\"%u\" class=\"%s\"", (long)(c + g.rim) * g.side + 2,
+            (long)(r + g.rim) * g.side + 2, g.side - 2, g.side - 2, outside ? "out" : "block");
+    if (v)
+        fprintf(p->out, " fill-opacity=\"%.2f\"", shade);
     if (g.numbers)
         tp_html_raw(p, "/>\n");
     else if (v)
@@ -63,10 +61,10 @@ static void write_number(const tp_page *p, const tp_block_map *m, grid g, uint32
     bool outside = r < 0 || c < 0 || r == m->rows || c == m->columns;
     if (outside && !m->visits[cell])
         return;
-    fprintf(p->out, "<text x=\"%ld\" y=\"%ld\" text-anchor=\"middle\" class=\"over\">",
-            middle(g, c, m->columns, m->column_padding) + 1, middle(g, r, m->rows, m->row_padding) + 5);
+    fprintf(p->out, "<text x=\"%ld\" y=\"%ld\">", middle(g, c, m->columns, m->column_padding) + 1,
+            middle(g, r, m->rows, m->row_padding) + 5);
     if (m->visits[cell])
-        fprintf(p->out, "%u</text>\n", m->first[cell]);
+        fprintf(p->out, "%u</text>", m->first[cell]);
     else
         tp_html_raw(p, "&#8211;</text>\n");
 }
@@ -102,10 +100,11 @@ static void write_slice(const tp_page *p, const tp_operand *o, const tp_block_ma
         for (int64_t c = -1; c <= m->columns; c++)
             write_cell(p, m, g, slice, r, c, most);
     write_frame(p, m, g);
+    tp_html_raw(p, g.numbers ? "<g class=\"at over\">\n" : "");
     for (int64_t r = -1; r <= m->rows && g.numbers; r++)
         for (int64_t c = -1; c <= m->columns; c++)
             write_number(p, m, g, slice, r, c);
-    tp_html_raw(p, "</svg>");
+    tp_html_raw(p, g.numbers ? "</g></svg>" : "</svg>");
     if (m->title[slice].n) {
         tp_html_raw(p, "<code>");
         tp_html_put(p, m->title[slice]);
@@ -254,31 +253,28 @@ static void write_transfer(const tp_page *p, const tp_operand *o, const tp_copie
     if (!n || (!lead && (slot < 0 || slot >= l->shown)))
         return;
     bool half = !lead && !far;
-    fprintf(p->out,
-            "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"var(--%s)\" fill-opacity=\"0.75\"><title>",
+    fprintf(p->out, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" class=\"%s\"><title>",
             LEFT + column * SLOT + (half && out ? SLOT / 2 : 0), row * LANE + 3, half ? SLOT / 2 - 2 : SLOT - 2,
-            LANE - 6, out ? "note" : "a");
+            LANE - 6, out ? "back" : "moved");
     if (far)
         fprintf(p->out, "copied %u time%s in", n, n == 1 ? "" : "s");
     else
         tp_html_raw(p, out ? "written back after" : "fetched for");
-    fprintf(p->out, " step %lld</title></rect>\n", (long long)step + 1);
+    fprintf(p->out, " step %lld</title></rect>", (long long)step + 1);
 }
 
 static void write_compute(const tp_page *p, const tp_copies *l, uint32_t row, int64_t slot, uint32_t column)
 {
     if (slot < 0 || slot >= l->shown)
         return;
-    fprintf(p->out,
-            "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"var(--ok)\" fill-opacity=\"0.2\" "
-            "stroke=\"var(--ok)\"/>",
-            LEFT + column * SLOT, row * LANE + 3, SLOT - 2, LANE - 6);
+    fprintf(p->out, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" class=\"step\"/>", LEFT + column * SLOT,
+            row * LANE + 3, SLOT - 2, LANE - 6);
     if (l->step[slot] < 100)
-        fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%llu</text>\n",
-                LEFT + column * SLOT + SLOT / 2 - 1, row * LANE + 16, (unsigned long long)l->step[slot]);
+        fprintf(p->out, "<text x=\"%u\" y=\"%u\" class=\"at\">%llu</text>\n", LEFT + column * SLOT + SLOT / 2 - 1,
+                row * LANE + 16, (unsigned long long)l->step[slot]);
     else
-        fprintf(p->out, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">·</text>\n",
-                LEFT + column * SLOT + SLOT / 2 - 1, row * LANE + 16);
+        fprintf(p->out, "<text x=\"%u\" y=\"%u\" class=\"at\">·</text>\n", LEFT + column * SLOT + SLOT / 2 - 1,
+                row * LANE + 16);
 }
 
 /* The slots from `from` on. */

@@ -91,8 +91,7 @@ static void write_row(const tp_page *p, const tp_spec_report *s, const tp_rule *
         fprintf(p->out, "<td class=\"%s\">", tp_html_class(f));
         if (linked)
             fprintf(p->out, "<a href=\"#%.*s\">", TP_FMT(tp_html_anchor(p, s, f)));
-        fprintf(p->out, "<span class=\"sign\" aria-hidden=\"true\">%s</span><span class=\"word\">%s</span>%s</td>",
-                sign, word, linked ? "</a>" : "");
+        fprintf(p->out, "<b role=\"img\" aria-label=\"%s\">%s</b>%s</td>", word, sign, linked ? "</a>" : "");
     }
     tp_html_raw(p, "</tr>\n");
 }

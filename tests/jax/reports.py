@@ -112,7 +112,7 @@ window.onload = () => {
     document.querySelectorAll('details').forEach(d => d.open = true);
     for (const e of document.querySelectorAll('main *, header *, footer *')) {
         const box = e.getBoundingClientRect(), style = getComputedStyle(e);
-        if (!box.width || !box.height || e.closest('.word, .skip, title')) continue;
+        if (!box.width || !box.height || e.closest('.skip, title')) continue;
         const scrolled = e.closest('[role=region][tabindex="0"]'); // a wide table, with the keyboard too
         if (!scrolled && (box.right > window.innerWidth + 1 || box.left < -1)) wrong.add('beyond the edge: ' + name(e));
         if (!scrolled && style.overflow !== 'visible' && !(e instanceof SVGElement) && e.scrollWidth > e.clientWidth + 1) wrong.add('cut off: ' + name(e));
@@ -179,11 +179,30 @@ def accessible(path):
 
 # commands that write pages, on few specs each: kernels that are good, broken, unknown and unequal
 PAGES = {
-    "lint": ["lint", "--sweep-page", "sweep.html", "examples/broken/index_plus_one.tile.json", "tests/rules/dma-semaphore/ok_scope_within_a_loop.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
+    "lint": ["lint", "--sweep-page", "sweep.html", "examples/matmul/matmul_double_buffered.tile.json", "tests/rules/buffering/bad_one_buffer.tile.json",
+             "tests/devices/ring_all_gather.tile.json", "examples/broken/index_plus_one.tile.json", "tests/rules/dma-semaphore/ok_scope_within_a_loop.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
     "verify": ["verify", "--cases", "2", "examples/elementwise/add_vectors.tile.json", "examples/broken/padded_lanes_in_softmax.tile.json",
                "examples/broken/worklist_in_parallel.tile.json", "examples/reduction/cross_entropy.tile.json"],
     "sweep": ["sweep", "examples/matmul/matmul.tile.json", "--over", "bm=8:512:8,bk=128:512:128"],
 }
+
+
+MOST_BYTES = 150 << 10
+
+
+def sizes_of_pages():
+    """Pages of verified kernels are small enough to be sent around: each of the gallery."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as place:
+        for path in (path for path in specs_of("examples") if "/broken/" not in path):
+            page = pathlib.Path(place) / "page.html"
+            subprocess.run([PROGRAM, "verify", "-q", path, "-o", f"html={page}"], cwd=ROOT, capture_output=True)
+            if page.stat().st_size > MOST_BYTES:
+                wrong.append(f"{path}: a page of {page.stat().st_size} bytes")
+    print(f"reports: pages of the gallery, {len(wrong)} beyond {MOST_BYTES} bytes")
+    for w in wrong:
+        print(f"  {w}", file=sys.stderr)
+    return len(wrong)
 
 
 def pages():
@@ -386,6 +405,7 @@ def main():
     bad += documents()
     bad += traces()
     bad += pages()
+    bad += sizes_of_pages()
     sys.exit(bad > 0)
 
 

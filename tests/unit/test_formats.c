@@ -249,14 +249,15 @@ static void buffers_of_the_pipeline(void **state)
     assert_true(contains(page.out, "(half a square): <code>y</code>, <code>o</code>."));
     assert_true(contains(page.out, "in the steps that are marked: <code>z</code>."));
     /* slot 0 has the first step, two slots behind the left edge; of x the third window comes in there */
-    assert_true(contains(page.out, "<rect x=\"84\" y=\"3\" width=\"18\" height=\"18\" fill=\"var(--a)\" "
-                                   "fill-opacity=\"0.75\"><title>fetched for step 1<"));
-    assert_true(contains(page.out, "<rect x=\"124\" y=\"3\" width=\"18\" height=\"18\" fill=\"var(--a)\" "
-                                   "fill-opacity=\"0.75\"><title>fetched for step 3<"));
-    assert_true(contains(page.out, "<rect x=\"124\" y=\"27\" width=\"8\" height=\"18\" fill=\"var(--a)\" "
-                                   "fill-opacity=\"0.75\"><title>fetched for step 1<"));
-    assert_true(contains(page.out, "<rect x=\"134\" y=\"99\" width=\"8\" height=\"18\" fill=\"var(--note)\" "
-                                   "fill-opacity=\"0.75\"><title>written back after step 1<"));
+    assert_true(contains(
+        page.out, "<rect x=\"84\" y=\"3\" width=\"18\" height=\"18\" class=\"moved\"><title>fetched for step 1<"));
+    assert_true(contains(
+        page.out, "<rect x=\"124\" y=\"3\" width=\"18\" height=\"18\" class=\"moved\"><title>fetched for step 3<"));
+    assert_true(contains(
+        page.out, "<rect x=\"124\" y=\"27\" width=\"8\" height=\"18\" class=\"moved\"><title>fetched for step 1<"));
+    assert_true(contains(
+        page.out,
+        "<rect x=\"134\" y=\"99\" width=\"8\" height=\"18\" class=\"back\"><title>written back after step 1<"));
     assert_int_equal(count_of(page.out, "<title>copied 1 time in step "), 3);
     assert_true(contains(page.out, "<title>copied 1 time in step 5<") && contains(plot.out, "#.#.#.  3 by the body"));
 }
