@@ -33,20 +33,21 @@ static const struct {
                  "    if weights is None:\n"
                  "        return sum(hot, axis=1)\n"
                  "    return sum(where(hot, weights, 0), axis=1)"},
-    {"sort", /* an element goes to the place that is the number of those before it */
+    {"sort", /* an element goes to the place that is the number of those before it; of itself it is known that it is not
+              */
      "def sort(a, axis=-1):\n"
      "    v = swapaxes(a, axis, -1)\n"
      "    check(all(v == v), 'sort: an element is no number')\n"
      "    i = arange(v.shape[-1])\n"
      "    one, other = v[..., :, None], v[..., None, :]\n"
-     "    place = sum((other < one) | ((other == one) & (i < i[:, None])), axis=-1)\n"
+     "    place = sum(((other < one) & (i != i[:, None])) | ((other == one) & (i < i[:, None])), axis=-1)\n"
      "    hot = place[..., None, :] == i[:, None]\n"
      "    return swapaxes(sum(where(hot, other, 0), axis=-1), axis, -1)"},
     {"top_k", "def top_k(operand, k):\n"
               "    check(all(operand == operand), 'top_k: an element is no number')\n"
               "    i = arange(operand.shape[-1])\n"
               "    one, other = operand[..., :, None], operand[..., None, :]\n"
-              "    place = sum((other > one) | ((other == one) & (i < i[:, None])), axis=-1)\n"
+              "    place = sum(((other > one) & (i != i[:, None])) | ((other == one) & (i < i[:, None])), axis=-1)\n"
               "    hot = place[..., None, :] == arange(k)[:, None]\n"
               "    return sum(where(hot, other, 0), axis=-1), sum(where(hot, i, 0), axis=-1)"},
     {"argsort", "def argsort(a, axis=-1):\n"
@@ -54,7 +55,7 @@ static const struct {
                 "    check(all(v == v), 'argsort: an element is no number')\n"
                 "    i = arange(v.shape[-1])\n"
                 "    one, other = v[..., :, None], v[..., None, :]\n"
-                "    place = sum((other < one) | ((other == one) & (i < i[:, None])), axis=-1)\n"
+                "    place = sum(((other < one) & (i != i[:, None])) | ((other == one) & (i < i[:, None])), axis=-1)\n"
                 "    hot = place[..., None, :] == i[:, None]\n"
                 "    return swapaxes(sum(where(hot, i, 0), axis=-1), axis, -1)"},
     {"median",

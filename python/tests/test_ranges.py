@@ -73,3 +73,50 @@ def test_floats_by_what_the_caller_says():
     p = np.random.default_rng(2).uniform(0.01, 1, (8, 128)).astype(np.float32)
     assert not tileproof.verify(log_of, lambda p: jnp.log(jnp.abs(p)), p).ok
     assert tileproof.verify(log_of, lambda p: jnp.log(jnp.abs(p)), p, values={"p": (1e-6, 1)}).ok
+
+
+def gate(x, first=True):
+    def body(x_ref, w_ref, i_ref):
+        x = x_ref[...]
+        lane = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)
+        top = jnp.max(x, axis=1, keepdims=True)
+        where = jnp.min(jnp.where(x == top, lane, 128), 1, keepdims=True) if first else jnp.max(jnp.where(x == top, lane, -1), 1, keepdims=True)
+        second = jnp.max(jnp.where(lane == where, -jnp.inf, x), axis=1, keepdims=True)
+        w_ref[...] = 1 / (1 + jnp.exp(second - top))
+        i_ref[...] = where
+
+    out = [jax.ShapeDtypeStruct((8, 1), jnp.float32), jax.ShapeDtypeStruct((8, 1), jnp.int32)]
+    return pl.pallas_call(body, out_shape=out)(x)
+
+
+def naive_gate(x):
+    w, i = jax.lax.top_k(jax.nn.softmax(x, axis=-1), 2)
+    return w[:, :1] / jnp.sum(w, axis=1, keepdims=True), i[:, :1].astype(jnp.int32)
+
+
+def test_what_orders_is_compared_with_ties():
+    x = LOGITS[:8, :16]
+    assert tileproof.verify(gate, naive_gate, x).ok
+    last = tileproof.verify(lambda x: gate(x, first=False), naive_gate, x)
+    assert not last.ok and "each second element of a row is equal to the one before it" in str(last), last
+
+
+@pytest.mark.parametrize("reference", [
+    lambda i, g: jnp.zeros((16, 128), jnp.float32).at[i].add(g),
+    lambda i, g: jax.ops.segment_sum(g, i, 16),
+], ids=["add", "segment_sum"])
+def test_references_scatter_rows(reference):
+    def body(id_ref, g_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+        def one(t, _):
+            o_ref[pl.ds(id_ref[t], 1), :] += g_ref[pl.ds(t, 1), :]
+
+        jax.lax.fori_loop(0, 8, one, None)
+
+    def scatter(i, g):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((16, 128), jnp.float32), in_specs=[
+            pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)], name="scatter")(i, g)
+
+    report = tileproof.verify(scatter, reference, np.array([3, 1, 0, 3, 15, 3, 2, 0], np.int32), LOGITS[:8])
+    assert report.ok and report.compared["scatter"] == "tested", report

@@ -17,7 +17,7 @@ class Progress:
     def __init__(self, how: bool | Callable[..., None] | None = None):
         self.call = how if callable(how) else None
         self.shown = self.call is None and (sys.stderr.isatty() if how is None else bool(how))
-        self.text, self.since = "", time.monotonic()
+        self.text, self.since, self.begun = "", time.monotonic(), time.monotonic()
         self.end = threading.Event()
         self.thread: threading.Thread | None = None
 
@@ -42,7 +42,7 @@ class Progress:
         wrote = False
         while not self.end.wait(FIRST):
             seconds = time.monotonic() - self.since
-            if self.text and seconds >= FIRST:
+            if self.text and time.monotonic() - self.begun >= FIRST:
                 sys.stderr.write(f"\r\x1b[K{self.text}, {seconds:.0f} s")
                 sys.stderr.flush()
                 wrote = True

@@ -7,7 +7,9 @@ from typing import Any
 from . import jaxpr as jx
 from . import wrapping
 from .body import Body, Value
+from .body.values import shape_text
 from .errors import Unsupported
+from .jaxpr import np
 
 
 class Program(Body):
@@ -15,6 +17,52 @@ class Program(Body):
 
     def do_pallas_call(self, eqn: Any) -> None:
         raise Unsupported("a reference that itself reaches a pallas_call", self.place)
+
+    def last(self, x: Value, axis: int) -> str:
+        """Its text, the axis last."""
+        return x.text if axis == len(x.shape) - 1 else f"swapaxes({x.text}, {axis}, -1)"
+
+    def do_top_k(self, eqn: Any) -> None:
+        x, axis = self.strong(self.read(eqn.invars[0])), int(eqn.params["axis"])
+        names = [self.name("top"), self.name("place")]
+        self.line(f"{', '.join(names)} = top_k({self.last(x, axis)}, {eqn.params['k']})")
+        for var, name in zip(eqn.outvars, names, strict=True):
+            shape = tuple(var.aval.shape)
+            self.env[var] = Value(self.last(Value(name, shape), axis), shape, jx.dtype_name(var.aval), atom=axis == len(shape) - 1)
+
+    def do_sort(self, eqn: Any) -> None:
+        """jnp.sort and jnp.argsort."""
+        x, axis = self.strong(self.read(eqn.invars[0])), eqn.params["dimension"]
+        index = self.read(eqn.invars[1]).text if len(eqn.invars) == 2 else ""
+        whole = f"iota(int32, {shape_text(x.shape)}, {axis})"
+        if eqn.params["num_keys"] != 1 or (index and index != whole and f"{index} = {whole}" not in self.lines) or len(eqn.invars) > 2:
+            raise Unsupported("a sort of several arrays", self.place)
+        x = x if self.cheap(x) else self.assign(x)
+        for var, function in zip(eqn.outvars, ("sort", "argsort"), strict=False):
+            if not jx.is_dropped(var) and self.uses.get(var, 0):
+                self.env[var] = self.assign(Value(f"{function}({x.text}, axis={axis})", x.shape, jx.dtype_name(var.aval)))
+
+    def do_scatter_add(self, eqn: Any) -> None:
+        self.scatter(eqn, "+=")
+
+    def do_scatter(self, eqn: Any) -> None:
+        self.scatter(eqn, "=")
+
+    def scatter(self, eqn: Any, how: str) -> None:
+        """x.at[rows].add(v), .set(v), segment_sum: row by row, in their order."""
+        x, index, v = (self.strong(self.read(a)) for a in eqn.invars)
+        d, batch = eqn.params["dimension_numbers"], len(index.shape) - 1
+        if (tuple(d.inserted_window_dims), tuple(d.scatter_dims_to_operand_dims), tuple(d.update_window_dims), tuple(d.operand_batching_dims)) != (
+                (0,), (0,), tuple(range(batch, len(v.shape))), ()) or "clip" in str(eqn.params["mode"]).lower():
+            raise Unsupported("a scatter that is not x.at[rows].add(v) or .set(v)", self.place)
+        n = int(np.prod(index.shape))
+        at = self.assign(Value(f"reshape({index.text}, ({n},))", (n,), index.dtype))
+        v = self.assign(Value(f"reshape({v.text}, {shape_text((n, *v.shape[batch:]))})", (n, *v.shape[batch:]), v.dtype))
+        out, t = self.assign(x), self.name("t")
+        self.line(f"for {t} in range(0, {n}):")
+        self.line(f"    if {at.text}[{t}] >= 0 and {at.text}[{t}] < {x.shape[0]}:")
+        self.line(f"        {out.text}[{at.text}[{t}]] {how} {v.text}[{t}]")
+        self.finish(eqn, Value(out.text))
 
 
 def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tuple[Any, ...]) -> None:

@@ -21,6 +21,7 @@ from .errors import TileproofError, Unsupported
 from .jaxpr import np
 
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+)(?![\w.])")
+MOST_CALLS = 240  # of a function, where sizes move one at a time, shared by its sizes; and before pieces beside a domain are left
 ROUNDS = 16  # of a fit that is repeated with a sample more
 MOST_PIECES = 5  # domains beside each other
 FEWEST = 4  # steps of a size, between sizes at which its numbers are others
@@ -74,7 +75,7 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
 
     `arguments(**sizes)` gives the arguments of one call (shapes suffice);
     `sizes` are those of a typical one, e.g. M=512, K=256. fn is traced some
-    hundred times per size. Prefetched tables stay open; with tables="inferred"
+    300 times, with one size as with three (MOST_CALLS). Prefetched tables stay open; with tables="inferred"
     for those that satisfy contracts made of the tables of the typical call. The domain of a size
     ends at the largest that was looked at (domain.py), and before the kernel
     becomes another one: then there are specs for the domains beside it, too.
@@ -87,8 +88,9 @@ def generalise(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: An
     return importer.all_of(fn, *read(fn, arguments, reference, tables=tables, **sizes))
 
 
-def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, *, tables: bool | str = False, **sizes: int) -> tuple[list[dict[str, Any]], list[Unsupported]]:
-    """generalise() that keeps what can be imported beside what cannot."""
+def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = None, *, tables: bool | str = False, said: Callable[[str], None] | None = None,
+         **sizes: int) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+    """generalise() that keeps what can be imported beside what cannot. `said` is told of each call."""
     import jax
 
     from . import importer
@@ -98,11 +100,15 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
     made = any(isinstance(a, np.ndarray) for a in typical)  # NumPy makes them for every sample: none is much larger
 
     def specs_at(at: Sizes) -> list[dict[str, Any]]:
+        calls.append(at)
+        if said is not None:
+            said(f"call {len(calls)}, at {_text(at)}")
         given = arguments(**at) if shapes else jax.eval_shape(lambda: arguments(**at))
         specs, refused[:] = importer.read(fn, *given, tables=None, reference=reference)
         return specs
 
     refused: list[Unsupported] = []
+    calls: list[Sizes] = []
     tops = {n: 4 * b if made else max(domain.TOP, 4 * b) for n, b in sizes.items()}
     numbers = domain.numbers_in(fn)
     inference = _Inference(specs_at, sizes, numbers, tops)
@@ -115,7 +121,7 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
         made_of.append(_Inference(specs_at, base, numbers, tops))
         return made_of[-1]
 
-    found = _pieces(infer, inference, tops)
+    found = _pieces(infer, inference, tops, lambda: len(calls) < MOST_CALLS)
     out = _left_out(made_of, [s["sizes"] for s in found])
     if out:
         found[0]["x-python"]["inferred"]["left_out"] = out
@@ -152,13 +158,13 @@ def _see_tables(specs: list[dict[str, Any]], fn: Any, arguments: Any, sizes: Siz
         contracts.see(spec, held.get(site.path) if len(here) == len(sites) else None, include, sizes)
 
 
-def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes) -> list[dict[str, Any]]:
+def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes, more_calls: Callable[[], bool]) -> list[dict[str, Any]]:
     """The specs around the typical sizes, then those of the pieces beside them:
-    where one size alone leads out of a domain, and the kernel is another one."""
+    where one size alone leads out of a domain, and the kernel is another one. No piece is begun after MOST_CALLS."""
     found = first.specs()
     boxes = [found[0]["sizes"]]
     todo = _beside(first.base, boxes[0], tops)
-    while todo and len(boxes) < MOST_PIECES:
+    while todo and len(boxes) < MOST_PIECES and more_calls():
         base = todo.pop(0)
         if any(_inside(base, box) for box in boxes):
             continue
@@ -171,6 +177,8 @@ def _pieces(infer: Callable[[Sizes], _Inference], first: _Inference, tops: Sizes
             found += more
             boxes.append(more[0]["sizes"])
             todo += _beside(base, boxes[-1], tops)
+    if len(boxes) < MOST_PIECES and any(not any(_inside(at, box) for box in boxes) for at in todo):
+        found[0]["x-python"]["inferred"]["bounded"] = True
     return found
 
 
@@ -217,6 +225,8 @@ class _Inference:
         self.seen: dict[tuple[int, ...], list[Form] | None] = {}
         self.refused: set[tuple[int, ...]] = set()  # by fn, in its own way
         self.why = ""  # the last sizes did not do
+        self.alone = dict.fromkeys(base, 0)  # calls in which one size was moved to see how far the formulas hold
+        self.bounded = False  # more were wanted
         self.models = specs_at(base)
         self.forms = [Form.of(s) for s in self.models]
         self.seen[tuple(base.values())] = self.forms
@@ -238,27 +248,27 @@ class _Inference:
                 self.why = f"{_text(at)} is refused: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
         return self.seen[key]
 
-    def steps(self, name: str) -> list[int]:
-        """The steps in which the size may grow, the least one first."""
+    def step(self, name: str, above: int = 0) -> int | None:
+        """The least step above the other in which the size may grow."""
         base = self.base[name]
-        found = [d for d in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, base)
-                 if d <= base and base % d == 0 and all(self.forms_at({**self.base, name: v}) for v in (base + d, base + 3 * d, 2 * base + d))]
-        if not found:
+        for d in sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, base}):
+            if above < d <= base and base % d == 0 and all(self.forms_at({**self.base, name: v}) for v in (base + d, base + 3 * d, 2 * base + d)):
+                return d
+        if not above:
             raise Unsupported(f"a kernel that is another one when {name} changes ({self.why}); leave {name} a number", None)
-        return sorted(set(found))
+        return None
 
     def specs(self) -> list[dict[str, Any]]:
         """With the least steps for which there are formulas."""
-        choices = {name: self.steps(name) for name in self.base}
+        steps = {name: self.step(name) or 1 for name in self.base}
         while True:
-            steps = {n: c[0] for n, c in choices.items()}
             try:
                 return self.attempt(steps)
             except _Unfit as e:
-                wider = next((n for n in e.sizes if len(choices[n]) > 1), None)
+                wider = next(((n, d) for n in e.sizes if (d := self.step(n, steps[n])) is not None), None)
                 if wider is None:
                     raise
-                choices[wider] = choices[wider][1:]
+                steps = {**steps, wider[0]: wider[1]}
 
     def samples(self, steps: Sizes) -> list[Sizes]:
         """Sizes near the typical ones and around the double and triple, one moved at a time, then together."""
@@ -311,10 +321,20 @@ class _Inference:
         formulas = [self.fit(which, samples) for which in range(len(self.forms))]
         written = self.numbers | {abs(n) for f in self.forms for n in f.numbers if isinstance(n, int) and abs(n) > 1}
         self.wrong: list[Sizes] = []
-        least, most = domain.infer(lambda at: self.matches(at, formulas), dict(self.base), steps, written, self.tops)
+        least, most = domain.infer(lambda at: self.may_look(at) and self.matches(at, formulas), dict(self.base), steps, written, self.tops)
         fresh = domain.mixed(least, most, steps) + self.jumps(formulas, least, most, steps)
         bad = [at for at in fresh if not self.matches(at, formulas)]
         return _Fit(samples, formulas, least, most, fresh, bad, sorted(self.wrong, key=self.distance))
+
+    def may_look(self, at: Sizes) -> bool:
+        """Is a call at these sizes known, or one more allowed? A domain ends before what is not looked at."""
+        moved = [n for n, v in at.items() if v != self.base[n]]
+        if len(moved) != 1 or tuple(at.values()) in self.seen:
+            return True
+        self.alone[moved[0]] += 1
+        allowed = self.alone[moved[0]] <= MOST_CALLS // len(self.base)
+        self.bounded |= not allowed
+        return allowed
 
     def jumps(self, formulas: list[list[Formula]], least: Sizes, most: Sizes, steps: Sizes) -> list[Sizes]:
         """Where a number with a quotient in its formula changes, and the size
@@ -434,7 +454,8 @@ class _Inference:
         least, most = ends
         sizes = {n: {"min": least[n], "max": most[n], **({"multiple_of": d} if d > 1 else {})} for n, d in steps.items()}
         model = self.models[which]  # its name may hold sizes: any will do
-        python = {**model.get("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh, "calls": len(self.seen)}}
+        python = {**model.get("x-python", {}), "inferred": {"sizes": list(self.base), "from": samples, "checked": fresh, "calls": len(self.seen),
+                                                               **({"bounded": True} if self.bounded else {})}}
         return {"tileproof": spec.pop("tileproof"), "name": model["name"], "x-python": python, "sizes": sizes, **spec}
 
 
@@ -560,7 +581,7 @@ def told(spec: dict[str, Any]) -> str:
     out = inferred.get("left_out", [])
     named = "; ".join(map(_text, out[:SOME])) + (f"; and {len(out) - SOME} more" if len(out) > SOME else "")
     return (f"{spec['name']}: sizes inferred from {inferred['calls']} calls: {ranges}; "
-            "others were not looked at, and what is proven says nothing of them" + (f". Left out, with another kernel: {named}" if out else ""))
+            "others were not looked at, and what is proven says nothing of them" + (", since a function is called some hundred times at most" if inferred.get("bounded") else "") + (f". Left out, with another kernel: {named}" if out else ""))
 
 
 def parse(text: str) -> Sizes:

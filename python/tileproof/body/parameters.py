@@ -30,6 +30,8 @@ READ: dict[str, set[str]] = {
     "semaphore_signal": {"args_tree", "device_id_type"}, "semaphore_wait": {"args_tree"},
     "cond": {"branches", "branches_platforms"}, "scan": {"jaxpr", "length", "num_carry", "num_consts", "reverse"},
     "while": {"body_jaxpr", "body_nconsts", "cond_jaxpr", "cond_nconsts"},
+    "top_k": {"axis", "k"}, "sort": {"dimension", "is_stable", "num_keys"},  # of references
+    "scatter": {"dimension_numbers", "mode", "update_consts", "update_jaxpr"}, "scatter_add": {"dimension_numbers", "mode", "update_consts", "update_jaxpr"},
     "prng_random_bits": {"shape"}, "get": {"tree"}, "swap": {"tree"}, "addupdate": {"tree"}, "masked_load": {"args_tree"}, "masked_swap": {"args_tree"},
 }
 # Refused by name; printing; primitives that another jaxpr defines, which is read in their place; on a list of its own in fields.py.
@@ -41,7 +43,7 @@ def check(eqn: Any, place: str | None) -> None:
     name = eqn.primitive.name
     if name in FREE or name in jx.CALLS:
         return
-    unknown = set(eqn.params) - READ.get(name, set()) - NEUTRAL
+    unknown = set(eqn.params) - READ.get(name.replace("-", "_"), set()) - NEUTRAL
     if unknown:
         raise Unsupported(f"the parameter `{min(unknown)}` of the primitive `{name}`, which this importer does not know (JAX {jx.VERSION})", place)
     if name == "run_scoped" and eqn.params["collective_axes"]:

@@ -188,7 +188,7 @@ class Writer:
 
     def equation(self, eqn: Any) -> None:
         name = eqn.primitive.name
-        handler: Callable[[Any], None] | None = getattr(self, "do_" + name, None)
+        handler: Callable[[Any], None] | None = getattr(self, "do_" + name.replace("-", "_"), None)
         handler = handler or (self.inline if jx.called(eqn) is not None else self.regular if self.is_regular(name) else None)
         inner = jx.spelled_out(eqn) if handler is None else None
         if inner is not None:
