@@ -14,10 +14,10 @@ typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT
 
 /* r[rows][wide vectors] += a[rows][k] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r
  * holds, 0. `packed`: a is term after term; else it lies in rows. With `onto`: that becomes base
- * plus the sums, instead of r; both lie as r does. */
+ * plus the sums, instead of r; both lie as r does. `kept`, where it is not NULL, becomes the rows of b, side by side. */
 static inline __attribute__((always_inline)) ATTRIBUTE void
 NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const bool packed, size_t lda, const ELEMENT *b,
-           size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
+           size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, ELEMENT *kept)
 {
     /* rows at a distance of 1 and 2 strides from one of these need no address of their own */
     const ELEMENT *lines[(ROWS + 2) / 3];
@@ -36,6 +36,9 @@ NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const boo
 #pragma GCC unroll 8
         for (int j = 0; j < wide; j++)
             y[j] = ((const vector *)(const void *)b)[j];
+#pragma GCC unroll 8
+        for (int j = 0; kept && j < wide; j++)
+            ((vector *)(void *)(kept + t * WIDTH))[j] = y[j];
 #pragma GCC unroll 12
         for (int i = 0; i < rows; i++) {
             ELEMENT x = packed ? a[i] : lines[i / 3][(size_t)(i % 3) * lda];
@@ -78,9 +81,9 @@ NAME(some_tile)(const int rows, size_t k, const NAME(rows_of_a) * a, const ELEME
                 size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
     if (a->packed)
-        NAME(tile)(rows, 2, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto);
+        NAME(tile)(rows, 2, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto, NULL);
     else
-        NAME(tile)(rows, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto);
+        NAME(tile)(rows, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto, NULL);
 }
 
 static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb,
@@ -99,11 +102,21 @@ static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const NAME(rows_of_a
     }
 }
 
+/* The first tile of a panel, whose columns are as many as its: what it reads of b is packed on the way. */
+static ATTRIBUTE void NAME(packing_tile)(size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb, ELEMENT *r,
+                                         size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, ELEMENT *panel)
+{
+    if (a->packed)
+        NAME(tile)(ROWS, 2, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto, panel);
+    else
+        NAME(tile)(ROWS, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto, panel);
+}
+
 /* One row over as many columns as have sums enough that none of them waits for itself. */
 static ATTRIBUTE void NAME(wide_tile)(size_t k, const ELEMENT *a, const ELEMENT *b, size_t ldb, ELEMENT *r, bool first,
                                       const ELEMENT *base, ELEMENT *onto)
 {
-    NAME(tile)(1, WIDEST, k, a, true, 0, b, ldb, r, 0, first, base, onto);
+    NAME(tile)(1, WIDEST, k, a, true, 0, b, ldb, r, 0, first, base, onto, NULL);
 }
 
 /* The same of less than WIDTH columns: over a tile that is wide enough. */
@@ -177,15 +190,6 @@ static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, tp_steps
                 to[t * WIDTH + c] = b[t * s.row + c * s.column];
         return;
     }
-    if (columns == WIDTH) {
-        for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb) {
-            const vector *from = (const vector *)(const void *)b;
-            vector left = from[0], right = from[1], *at = (vector *)(void *)to;
-            at[0] = left;
-            at[1] = right;
-        }
-        return;
-    }
     for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb)
         for (size_t c = 0; c < WIDTH; c++)
             to[c] = c < columns ? b[c] : 0;
@@ -228,18 +232,24 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             }
             for (; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
-                bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1;
+                bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1,
+                     at_once = packs && columns == WIDTH && sb.column == 1;
                 const ELEMENT *y = packs ? panel : b + t * ldb + j;
-                if (packs)
+                if (packs && !at_once)
                     NAME(pack_columns)(panel, b + t * ldb + j * sb.column, sb, depth, columns);
                 for (size_t i = 0, rows; i < high; i += rows) {
                     rows = NAME(height)(high - i);
                     x.at = x.packed ? block + i * depth : top + i * sa.row;
                     size_t at = (i0 + i) * n + j;
                     ELEMENT *sum = last ? last + at : NULL;
-                    if (packs && sb.column == 1 && n - j >= 2 * WIDTH)
+                    if (at_once && n - j >= 2 * WIDTH)
                         NAME(fetch)(b + t * ldb + j + WIDTH, ldb, i * depth / high, (i + rows) * depth / high);
-                    if (columns < WIDTH)
+                    else if (at_once && t + depth < k)
+                        NAME(fetch)(b + (t + depth) * ldb, ldb, i * depth / high, (i + rows) * depth / high);
+                    if (at_once && i == 0)
+                        NAME(packing_tile)
+                        (depth, &x, b + t * ldb + j, ldb, r + at, n, t == 0, old + at, sum, panel);
+                    else if (columns < WIDTH)
                         NAME(edge)(rows, depth, &x, panel, r + at, n, t == 0, old + at, sum, columns);
                     else
                         NAME(any_tile)(rows, depth, &x, y, packs ? WIDTH : ldb, r + at, n, t == 0, old + at, sum);
