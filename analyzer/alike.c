@@ -359,7 +359,9 @@ static tp_vid emit(digger *g, tp_inst i)
     own->args = TP_NEWN(g->p->arena, tp_vid, i.nargs + 1);
     if (i.nargs)
         memcpy(own->args, i.args, i.nargs * sizeof *i.args);
-    tp_push(g->p->arena, *g->into, ((tp_statement){.kind = TP_COMPUTE, .inst = own, .value = -1, .var = -1}));
+    tp_push(
+        g->p->arena, *g->into,
+        ((tp_statement){.kind = TP_COMPUTE, .inst = own, .value = -1, .var = -1, .lo = -1, .hi = -1, .device = -1}));
     return own->out;
 }
 

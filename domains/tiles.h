@@ -14,7 +14,8 @@ typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT
 
 /* r[rows][wide vectors] += a[rows][k] b[k][wide vectors]; r with rows of ldr elements; `first`: instead of what r
  * holds, 0. `packed`: a is term after term; else it lies in rows. With `onto`: that becomes base
- * plus the sums, instead of r; both lie as r does. `kept`, where it is not NULL, becomes the rows of b, side by side. */
+ * plus the sums, instead of r; both lie as r does. `kept`, where it is not NULL, becomes the rows of b, side by side.
+ */
 static inline __attribute__((always_inline)) ATTRIBUTE void
 NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const bool packed, size_t lda, const ELEMENT *b,
            size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, ELEMENT *kept)
@@ -248,11 +249,10 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
                         NAME(fetch)(b + (t + depth) * ldb, ldb, i * depth / high, (i + rows) * depth / high);
                     if (at_once && i == 0)
                         NAME(packing_tile)
-                        (depth, &x, b + t * ldb + j, ldb, r + at, n, t == 0, old + at, sum, panel);
+                    (depth, &x, b + t * ldb + j, ldb, r + at, n, t == 0, old + at, sum, panel);
                     else if (columns < WIDTH)
                         NAME(edge)(rows, depth, &x, panel, r + at, n, t == 0, old + at, sum, columns);
-                    else
-                        NAME(any_tile)(rows, depth, &x, y, packs ? WIDTH : ldb, r + at, n, t == 0, old + at, sum);
+                    else NAME(any_tile)(rows, depth, &x, y, packs ? WIDTH : ldb, r + at, n, t == 0, old + at, sum);
                 }
             }
         }

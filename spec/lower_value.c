@@ -50,8 +50,7 @@ tp_inst *lower_emit(tp_lower *l, tp_prim prim, tp_vid out, uint32_t nargs, const
         tp_push(l->c->arena, l->made, NULL);
     if (out >= 0)
         l->made.at[out] = i;
-    tp_statement s = {.kind = TP_COMPUTE, .syntax = l->syntax, .inst = i};
-    tp_push(l->c->arena, *l->region, s);
+    lower_statement(l, TP_COMPUTE)->inst = i;
     return i;
 }
 

@@ -65,6 +65,9 @@ static void print(tp_ctx *c, const tp_kernel *k, tp_buf *b)
         tp_buf_printf(b, "no plan: %.*s\n", TP_FMT(trap.message));
         return;
     }
+    if (plan.joined > 1)
+        tp_buf_printf(b, "steps of %.*s: up to %lld are taken as one\n", TP_FMT(k->axes[plan.axis].name),
+                      (long long)plan.joined);
     put_windows(k, &plan, b);
     tp_dump_region(k, plan.body, manner_of, &plan, b);
 }

@@ -36,8 +36,7 @@ static bool next_axes(tp_machine *m, int64_t *now)
     return !carry;
 }
 
-/* First element of the window of r in its array by the axes as they are; NULL: it is not all inside. */
-static const char *window_at(const tp_machine *m, const tp_ref *r)
+const char *tp_window_at(const tp_machine *m, const tp_ref *r)
 {
     size_t first = 0;
     for (uint32_t d = 0; d < r->operand->rank; d++) {
@@ -47,13 +46,21 @@ static const char *window_at(const tp_machine *m, const tp_ref *r)
             return NULL;
         if (dim->kind == TP_DIM_ELEMENT
                 ? tp_expr_eval(m->k->exprs, dim->pad_lo, m->env, &pad) != TP_EVAL_OK || !tp_sub(start, pad, &start)
-                : !tp_mul(start, r->block[d], &start))
+                : !tp_mul(start, r->unit[d], &start))
             return NULL;
         if (start < 0 || !tp_add(start, r->block[d], &end) || end > r->array->dims[d])
             return NULL;
         first = first * (size_t)r->array->dims[d] + (size_t)start;
     }
     return (const char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
+}
+
+/* Of steps that are taken as one, too? */
+static bool is_awaited(const tp_ref *r)
+{
+    const tp_cells *c = &r->cells;
+    size_t size = tp_dtype_size(c->dtype);
+    return r->awaited && (size_t)c->dims[c->rank - 1] * size <= LONG && c->n * size <= MOST;
 }
 
 static void await(tp_ahead *a, const tp_ref *r, const char *at)
@@ -77,7 +84,7 @@ void tp_look_ahead(tp_machine *m)
     m->ahead_of = 1;
     for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
         tp_ref *r = &m->refs[i];
-        const char *at = r->awaited ? window_at(m, r) : NULL;
+        const char *at = is_awaited(r) ? tp_window_at(m, r) : NULL;
         r->comes = at != r->cells.data ? at : NULL;
         if (!r->comes)
             continue;
@@ -98,7 +105,7 @@ void tp_ahead_beside(tp_machine *m, size_t n)
 void tp_ahead_now(const tp_machine *m, const tp_ref *r)
 {
     tp_ahead a = {.n = 0};
-    if (!r->awaited || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
+    if (!is_awaited(r) || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
         return;
     await(&a, r, r->cells.data);
     tp_ahead_ask(&a, a.lines);

@@ -80,8 +80,7 @@ void tp_fuse_prepare(tp_machine *m)
     find_sums(m, m->body);
 }
 
-/* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
-static bool is_pure(const tp_machine *m, const tp_inst *i)
+bool tp_is_pure(const tp_machine *m, const tp_inst *i)
 {
     tp_dtype from = i->nargs ? m->values[i->args[0]].dtype : TP_BOOL, to = m->values[i->out].dtype;
     if (i->prim == TP_P_CAST)
@@ -93,7 +92,7 @@ static bool is_pure(const tp_machine *m, const tp_inst *i)
 
 bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i)
 {
-    return m->group && i->out >= 0 && m->fixed[i->out] == TP_VARIES && is_pure(m, i);
+    return m->group && i->out >= 0 && m->fixed[i->out] == TP_VARIES && tp_is_pure(m, i);
 }
 
 uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
@@ -139,7 +138,7 @@ bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
 static tp_vid next_same(const tp_machine *m, tp_vid v)
 {
     const tp_inst *i = m->values[v].waits;
-    int which = i && is_pure(m, i) ? tp_same_as_argument(m, i) : -1;
+    int which = i && tp_is_pure(m, i) ? tp_same_as_argument(m, i) : -1;
     return which < 0 ? -1 : i->args[which];
 }
 
@@ -160,7 +159,7 @@ static uint32_t more_looks(const tp_machine *m, tp_vid v)
 
 static bool joins(const tp_machine *m, const tp_cells *c, const tp_cells *shape)
 {
-    return c->waits && is_pure(m, c->waits) && tp_same_shape(c, shape);
+    return c->waits && tp_is_pure(m, c->waits) && tp_same_shape(c, shape);
 }
 
 /* Does this walk come to v for the first time? */
@@ -614,7 +613,8 @@ static bool computes_enough(const tp_machine *m)
 /* Is the last part of the group a pass of links over whole lines? */
 static bool streams_at_once(const tp_machine *m, const tp_cells *to)
 {
-    size_t row = to->viewed ? (size_t)to->dims[to->rank - 1] : to->n;
+    bool rows = to->viewed || reads_rows(m); /* then pieces begin where rows do */
+    size_t row = rows ? (size_t)to->dims[to->rank - 1] : to->n;
     ptrdiff_t pitch = to->viewed ? to->pitch * (ptrdiff_t)sizeof(float) : 0;
     return links(m, &m->group->at[m->group->len - 1]) && tp_links_stream(to->data, row, pitch) &&
            tp_links_stream(to->data, strip_of(m), pitch);

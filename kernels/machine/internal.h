@@ -70,6 +70,7 @@ typedef struct tp_chain tp_chain;
 typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
 typedef struct tp_late tp_late;
+typedef struct tp_joined tp_joined;
 
 /* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]: those of the place at t + skip[d] < of[d]. */
 typedef struct tp_slice {
@@ -90,6 +91,7 @@ typedef struct tp_ref {
     tp_planes *array_meaning;    /* NULL for scratch, and without a domain */
     tp_cells cells;              /* window, squeezed dims dropped */
     int64_t block[TP_MAX_RANK];  /* extents of the window, with squeezed dims */
+    int64_t unit[TP_MAX_RANK];   /* ... of one step: what index maps count */
     int64_t window[TP_MAX_RANK]; /* start in elements */
     tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
     bool resident;
@@ -153,6 +155,7 @@ typedef struct tp_machine {
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
     tp_flights *flights; /* flight.c; NULL: no semaphores */
+    tp_joined *joined;   /* joined.c: steps that may be taken as one; NULL: none */
     tp_crew *crew;       /* threads.c: machines that share the walk; NULL: this is the only one */
     uint32_t worker;     /* ... and its number */
     tp_devices *devices; /* devices.c: one of several that wait for each other, by the same number; NULL: it is not */
@@ -255,6 +258,8 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v);
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams);
 /* Is the product of i added to an operand next? Then it waits. */
 bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
+/* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
+bool tp_is_pure(const tp_machine *m, const tp_inst *i);
 /* Is it of the kind that may wait for who looks at it? */
 bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i);
 /* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
@@ -292,6 +297,8 @@ bool tp_links_stream(const void *to, size_t row, ptrdiff_t pitch);
 void tp_rename_prepare(tp_machine *m);
 
 /* ahead.c: once windows have their places; after windows have moved; beside work on n elements */
+/* First element of the window of r in its array by the axes as they are; NULL: it is not all inside. */
+const char *tp_window_at(const tp_machine *m, const tp_ref *r);
 void tp_ahead_prepare(tp_machine *m);
 void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
@@ -448,6 +455,22 @@ bool tp_is_fixed(const tp_machine *m, const tp_inst *i);
 bool tp_range_decides(tp_machine *m, const tp_inst *i);
 /* 1 or 0: all lanes of a mask that waits are that; -1: nothing is known. */
 int tp_decide_mask(const tp_machine *m, tp_vid v);
+
+/* joined.c: steps side by side, taken as one where no number of the outputs tells */
+void tp_join_prepare(tp_machine *m);
+/* At most so many, of this axis. */
+int64_t tp_join_most(const tp_machine *m, uint32_t *axis);
+/* How many of the next steps, of which so many are left, are taken as one: windows and values have the extents of these
+ * from now on. */
+int64_t tp_join(tp_machine *m, int64_t left);
+/* So many are taken: the grid is at the last of them. */
+void tp_join_pass(tp_machine *m, int64_t steps);
+/* The axis, the number of the step and the window of r, so many steps on. */
+void tp_join_turn(tp_machine *m, tp_ref *r, int64_t steps);
+/* Windows and values have the extents of one step again. */
+void tp_join_end(tp_machine *m);
+/* Of how many steps the window of r is one now. */
+int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r);
 
 /* views.c: values that are rows of other values */
 int64_t tp_short_row(const tp_machine *m);

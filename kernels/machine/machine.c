@@ -69,7 +69,7 @@ static void prepare_ref(tp_machine *m, uint32_t i)
     r->operand = o;
     r->array = o->role == TP_SCRATCH ? NULL : &m->request->arrays[i];
     for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
-        r->block[d] = eval(m, o->dims[d].block, TP_RULE_EXTENT, "a block dimension", o->name);
+        r->unit[d] = r->block[d] = eval(m, o->dims[d].block, TP_RULE_EXTENT, "a block dimension", o->name);
         if (r->block[d] < 1 && !o->whole)
             tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
                           (long long)r->block[d]);
@@ -303,7 +303,7 @@ static size_t block_number(const tp_ref *r)
 {
     size_t n = 0;
     for (uint32_t d = 0; d < r->operand->rank; d++)
-        n = n * (size_t)r->blocks[d] + (size_t)(r->block[d] ? r->window[d] / r->block[d] : 0);
+        n = n * (size_t)r->blocks[d] + (size_t)(r->unit[d] ? r->window[d] / r->unit[d] : 0);
     return n;
 }
 
@@ -330,7 +330,7 @@ static void end_run(tp_machine *m, uint32_t index)
     }
     transfer(m, r, false);
     tp_alias_write(m, r);
-    m->stats.copies_out++;
+    m->stats.copies_out += tp_joined_steps(m, r);
 }
 
 /* May the grid come back to a window that it left? With an alias the rule
@@ -400,8 +400,9 @@ static void open_window(tp_machine *m, uint32_t index)
     }
 }
 
-static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
+static void claim_block(tp_machine *m, tp_ref *r)
 {
+    int64_t key = tp_parallel_number(m);
     size_t b = block_number(r);
     bool race = r->visit_key[b] != key;
     if (r->visited[b] && !race && may_return(r->operand))
@@ -415,6 +416,19 @@ static void claim_block(tp_machine *m, tp_ref *r, int64_t key)
     r->visit_key[b] = key;
 }
 
+/* Those of all steps that are taken as one, as if one came after the other. */
+static void claim_blocks(tp_machine *m, tp_ref *r)
+{
+    int64_t steps = tp_joined_steps(m, r);
+    for (int64_t q = 0; q < steps; q++) {
+        if (q)
+            tp_join_turn(m, r, 1);
+        claim_block(m, r);
+    }
+    if (steps > 1)
+        tp_join_turn(m, r, 1 - steps);
+}
+
 static void begin_run(tp_machine *m, uint32_t index)
 {
     tp_ref *r = &m->refs[index];
@@ -425,7 +439,7 @@ static void begin_run(tp_machine *m, uint32_t index)
     if (r->owner)
         claim_elements(m, r, tp_parallel_number(m));
     else if (r->visited)
-        claim_block(m, r, tp_parallel_number(m));
+        claim_blocks(m, r);
     open_window(m, index);
 }
 
@@ -461,7 +475,7 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
             changed |= start[d] != r->window[d];
             continue;
         }
-        if (!tp_mul(block, r->block[d], &start[d]))
+        if (!tp_mul(block, r->unit[d], &start[d]))
             tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                           "block index %lld in dimension %u of `%.*s` starts at an element beyond 2^63",
                           (long long)block, d, TP_FMT(o->name));
@@ -522,7 +536,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         fill_outside(m, r, i);
         tp_alias_read(m, r);
         r->resident = true;
-        m->stats.copies_in++;
+        m->stats.copies_in += tp_joined_steps(m, r);
     }
     for (uint32_t i = n; parallel_changed && i < tp_noperands(m->k); i++) {
         m->refs[i].nlate = 0;
@@ -640,6 +654,7 @@ void tp_walk_prepare(tp_machine *m)
     tp_shown_prepare(m);
     lay_out(m);
     tp_streams_prepare(m);
+    tp_join_prepare(m);
 }
 
 static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
@@ -678,10 +693,14 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     for (m->step = from; m->step < to; m->step++) {
         tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
         bool parallel_changed = set_axes(m) || m->step == from;
+        for (uint32_t i = m->k->ninputs; m->joined && i < m->k->ninputs + m->k->noutputs; i++)
+            end_run(m, i);
+        int64_t steps = tp_join(m, to - m->step);
         m->at = NULL;
         tp_exec_spend(m, work_of_step(m));
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP});
         move_windows(m, parallel_changed);
+        tp_join_pass(m, steps);
         tp_look_ahead(m);
         if (m->devices && m->step == from)
             tp_exchange_enter(m);
@@ -689,6 +708,8 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP_DONE});
+        m->step += steps - 1;
+        m->stats.joined += steps - 1;
         advance(m);
     }
     m->step--;
@@ -697,6 +718,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     tp_refuse_flights(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
+    tp_join_end(m);
     tp_stream_end();
     m->stats.steps = m->grid.total;
 }

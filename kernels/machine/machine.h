@@ -30,6 +30,7 @@ typedef struct tp_traffic {
 typedef struct tp_run_stats {
     int64_t steps, copies_in, copies_out;
     int64_t work;     /* elements that operations read, computed and multiplied; of windows, in each step */
+    int64_t joined;   /* steps that were taken as one with those before them */
     uint32_t threads; /* that shared the steps */
     /* where the request counts: */
     int64_t flops; /* as they are written: of a dot two for each product, one for each element that an
@@ -100,6 +101,7 @@ typedef struct tp_run_request {
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
     uint64_t seed;      /* order of parallel axes, */
     bool in_order;      /* ... or as the grid counts: what lies side by side in memory is then visited so */
+    bool apart;         /* each step is taken by itself, as it is with an observer, `counts`, max_work */
     int64_t max_steps;
     int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
     tp_garbage garbage;
@@ -145,6 +147,8 @@ typedef struct tp_plan {
     const tp_region *body;   /* the statements of a step, as they are executed */
     tp_manner *values;       /* by value of the body */
     tp_window_plan *windows; /* by operand */
+    uint32_t axis;           /* of which up to so many steps are taken as one: */
+    int64_t joined;          /* ... 1: each is taken by itself */
 } tp_plan;
 /* The plan of a run of this request, which writes nothing; in `a`. TP_OK, or like tp_machine_run(). */
 tp_status tp_machine_plan(tp_arena *a, const tp_run_request *r, tp_plan *out, tp_trap *trap);

@@ -34,6 +34,7 @@ static void prepare(void *arg)
     x->out->values = TP_NEWN(m->arena, tp_manner, m->k->body->values.len + 1);
     x->out->windows = TP_NEWN(m->arena, tp_window_plan, tp_noperands(m->k));
     tp_region_any(m->body, note, x);
+    x->out->joined = tp_join_most(m, &x->out->axis);
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         x->out->windows[i] = (tp_window_plan){m->refs[i].in_place, m->refs[i].streams, m->refs[i].awaited};
 }

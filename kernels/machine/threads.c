@@ -149,6 +149,7 @@ void tp_crew_sum_up(tp_crew *c, tp_worker *all, tp_run_stats *stats)
     for (uint32_t t = 1; t < c->n; t++) {
         stats->copies_in += all[t].machine.stats.copies_in;
         stats->copies_out += all[t].machine.stats.copies_out;
+        stats->joined += all[t].machine.stats.joined;
         stats->work += all[t].machine.stats.work;
         stats->flops += all[t].machine.stats.flops;
         stats->bytes_in += all[t].machine.stats.bytes_in;

@@ -37,6 +37,7 @@ static void shared_alike(tp_arena *a, tp_run_request r, tp_status st, const tp_t
     r.threads = 3;
     r.share_from = 1;
     r.strip = 16;
+    r.apart = false;
     tp_status shared = tp_machine_run(a, &r, &trap, NULL);
     if (shared != st)
         fail_msg("by several threads: %s", tp_cstr(a, trap.message));
@@ -60,7 +61,8 @@ static tp_status run_at(tp_arena *a, const tp_kernel *k, const int64_t *env, uin
         arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_fill_random(&arrays[i], seed, i);
     }
-    tp_run_request r = {.kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed, .short_row = 1};
+    tp_run_request r = {
+        .kernel = k, .env = env, .arrays = arrays, .max_steps = 100000, .seed = seed, .short_row = 1, .apart = true};
     static unsigned runs;
     tp_status st = tp_machine_run(a, &r, trap, NULL);
     if (runs++ % 4 == 0)

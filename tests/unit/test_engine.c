@@ -48,7 +48,7 @@ static uint32_t one_case(const tp_case *c)
     tp_arena *a = tp_arena_new(0);
     tp_tensor want[OPERANDS], got[OPERANDS];
     assert_true(k->ninputs + k->noutputs <= OPERANDS);
-    run_it(a, c, (tp_run_request){.in_order = true, .threads = 1}, want);
+    run_it(a, c, (tp_run_request){.in_order = true, .threads = 1, .apart = true}, want);
     for (size_t way = 0; way < 2 * 4; way++) {
         uint32_t threads = THREADS[way % 4];
         tp_run_request how = {.threads = threads, .share_from = 1, .in_order = way < 4, .seed = way};
