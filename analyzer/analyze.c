@@ -99,10 +99,12 @@ static bool is_settled(const tp_findings *f, uint32_t from)
     return true;
 }
 
-static void check_again(void *arg)
+static void check_once(void *arg)
 {
     tp_analysis *a = arg;
+    uint32_t from = a->out->findings.len;
     a->rule->check(a);
+    tp_tell_only_trap(a, from);
 }
 
 /* What is not proven with all turns of a loop at once is asked again turn by turn. */
@@ -112,7 +114,7 @@ static void check_rule(void *arg)
     uint32_t from = a->out->findings.len;
     tp_analysis_result before = *a->out;
     a->flow_used = false;
-    a->rule->check(a);
+    check_once(a);
     if (a->rule->as_written || !a->flow_used || is_settled(&a->out->findings, from) || !tp_flow_unroll(a))
         return;
     tp_analysis_result once = *a->out;
@@ -123,7 +125,7 @@ static void check_rule(void *arg)
     tp_share share = {SHARE, a->rule->code, {NULL, 0}};
     tp_prover *prover = a->prover;
     tp_str why;
-    if (!tp_within(a->arena, &share, check_again, a, &why) ||
+    if (!tp_within(a->arena, &share, check_once, a, &why) ||
         openness(&once.findings, from) < openness(&a->out->findings, from))
         *a->out = once;
     a->prover = prover;

@@ -75,14 +75,16 @@ def decode_gpu():
 def maxtext_pipelines():
     g = importlib.import_module("maxtext.kernels.megablox.pallas_mosaic_tpu_v2_gmm_kernel")
     t = importlib.import_module("maxtext.kernels.megablox.pallas_mosaic_tpu_v2_tgmm_kernel")
-    yield "gmm v2", lambda a, b: g.gmm_v2(a, b, SIZES, tile_info=g.TileSizes(64, 128, 128)), (LEFT, RIGHT), grouped
+    for name, rows in {"": 64, ", a tile for each group": 256}.items():
+        yield f"gmm v2{name}", lambda a, b, n=rows: g.gmm_v2(a, b, SIZES, tile_info=g.TileSizes(n, 128, 128)), (LEFT, RIGHT), grouped
     yield "tgmm v2", lambda a, b: t.tgmm_v2(a, b, SIZES, 4, tile_info=g.TileSizes(64, 128, 128), preferred_element_type=jnp.dtype("float32")), (LEFT, normal(2, 256, 128)), by_group
 
 
 def ejkernel_more():
     base = "ejkernel.kernels._pallas.tpu."
     g = importlib.import_module(base + "grouped_matmulv3._pallas_impl")
-    yield "grouped matmul v3", lambda a, b: g.grouped_matmulv3_pallas_impl(a, b, SIZES, tile_info=g.TileSizes(64, 128, 128)), (LEFT, RIGHT), grouped
+    for name, rows in {"": 64, ", a tile for each group": 256}.items():
+        yield f"grouped matmul v3{name}", lambda a, b, n=rows: g.grouped_matmulv3_pallas_impl(a, b, SIZES, tile_info=g.TileSizes(n, 128, 128)), (LEFT, RIGHT), grouped
     d = importlib.import_module(base + "deepseek_attn._pallas_impl_fwd")
     m = importlib.import_module(base + "flash_mla._pallas_impl_fwd")
     q, latent, wk, wv = normal(0, 1, 2, 256, 128, scale=0.3), normal(1, 1, 256, 128, scale=0.3), normal(2, 2, 128, 128, scale=0.1), normal(3, 2, 128, 128, scale=0.1)

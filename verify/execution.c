@@ -31,9 +31,10 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     int answer = r->outcome == TP_TRAPPED ? (strcmp(r->trap.rule, rule) == 0 ? 1 : -1) : -1;
     if (r->outcome == TP_SKIPPED && r->steps > 0)
         answer = 0; /* it ran to the end */
-    if (answer == 1 && out) {
+    if (r->outcome == TP_TRAPPED && out) {
+        *out = (tp_trapped){.arena = out->arena, .rule = r->trap.rule, .loc = r->trap.loc};
         out->message = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.message));
-        out->loc = r->trap.loc;
+        out->subject = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.subject));
         out->loc.pointer = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.loc.pointer));
         for (uint32_t i = 0; i < r->trap.coordinates.len; i++)
             tp_push(out->arena, out->step, r->trap.coordinates.at[i]);

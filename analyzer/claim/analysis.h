@@ -26,14 +26,16 @@ typedef struct tp_rule {
 /* What the machine says of a trap; in `arena`. */
 typedef struct tp_trapped {
     tp_arena *arena;
+    const char *rule; /* NULL: it did not trap */
     tp_str message;
-    tp_loc loc; /* empty: of no statement */
+    tp_str subject; /* operand, or empty */
+    tp_loc loc;     /* empty: of no statement */
     TP_VEC(tp_binding) step;
 } tp_trapped;
 
 /* Runs the machine at a witness. Returns 1: it trapped with this rule, 0: it
  * ran to the end (a contradiction), -1: cannot say. `out`, unless NULL, is
- * filled in for 1, where more is known than that. */
+ * what it trapped with, this rule or another. */
 typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out);
 
 typedef struct tp_memory_row {

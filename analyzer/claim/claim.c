@@ -204,15 +204,17 @@ tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
     return c->rests_on ? tp_basis_join(a->arena, basis, tp_str_c(c->rests_on)) : basis;
 }
 
-/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say. */
-static int replay(tp_analysis *a, const char *rule, const int64_t *env)
+/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say, or another place trapped first. */
+static int replay(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
-    return a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, rule, NULL) : -1;
+    tp_trapped t = {.arena = a->arena};
+    int answer = a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, &t) : -1;
+    return answer == 1 && c->executed && !tp_traps_there(a, c->subject, &c->loc, &t) ? -1 : answer;
 }
 
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)
 {
-    int replayed = d.verdict == TP_VIOLATED ? replay(a, a->rule->code, d.env) : -1;
+    int replayed = d.verdict == TP_VIOLATED ? replay(a, c, d.env) : -1;
     if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
     if (d.verdict == TP_UNKNOWN && c->executed && tp_runs_to_the_end(a))

@@ -33,7 +33,8 @@ struct tp_analysis {
     const tp_rule *meeting_rule; /* the rule for which tp_meeting_windows() were looked up: */
     tp_expr *meeting;
     uint32_t nmeeting;
-    int one_case; /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
+    int one_case;    /* tp_runs_to_the_end(): 1 yes, -1 no, 0 not asked yet */
+    tp_trapped only; /* where it does not, and is of one case: the trap */
 };
 
 /* Sizes, axes and provers for claims on k; of a kernel at a time. */
@@ -58,10 +59,11 @@ typedef struct tp_claim {
     tp_str label;
     tp_str note;
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
-     * only if the machine traps there, else the claim is unknown. */
+     * only if the machine traps at this place there, else the claim is unknown. */
     const char *approximate;
     bool any_case; /* asked for the verdict alone: the case that is found may be any */
-    bool executed; /* where the goal fails, the machine traps: what is unknown is proven where it runs to the end */
+    bool executed; /* where the goal fails, the machine traps in this statement: what is unknown is proven where it runs
+                      to the end */
 } tp_claim;
 
 /* The entries of tables that a claim reads, and the variables that stand for them. */
@@ -132,6 +134,14 @@ tp_expr tp_contract_instance(tp_analysis *a, const tp_contract *x, const tp_expr
  * writes or leaves undefined. What scratch holds that only tables, sizes and
  * axes went into is no data. Executes at most once. */
 bool tp_runs_to_the_end(tp_analysis *a);
+/* The first finding from `from` on, all of the running rule, that is unknown and speaks of the place at which the only
+ * run traps with that rule: it is violated. */
+void tp_tell_only_trap(tp_analysis *a, uint32_t from);
+/* Is the trap what a finding on this operand at this statement speaks of? What happens at another access is no
+ * evidence. */
+bool tp_traps_there(const tp_analysis *a, tp_str subject, const tp_loc *loc, const tp_trapped *t);
+/* finding.c: f, a violation, in the machine's words, with place and step of the trap. */
+void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f);
 
 /* precondition.c: the weakest of a few simple preconditions under which the
  * violated claim is proven, as text; empty when there is none. */

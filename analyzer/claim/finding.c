@@ -41,6 +41,18 @@ tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message
     return f;
 }
 
+void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
+{
+    f->message = trap->message;
+    if (trap->loc.end > trap->loc.start)
+        f->loc = trap->loc;
+    f->witness->step.len = 0;
+    for (uint32_t i = 0; i < trap->step.len; i++)
+        tp_push(trap->arena, f->witness->step, trap->step.at[i]);
+    if (rule->trap_help)
+        f->help = tp_str_c(rule->trap_help);
+}
+
 bool tp_is_violated(const tp_analysis *a, const char *rule, const tp_loc *at)
 {
     const tp_findings *lists[] = {&a->out->findings, a->earlier};

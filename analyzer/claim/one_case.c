@@ -202,7 +202,34 @@ bool tp_runs_to_the_end(tp_analysis *a)
             return false;
         tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
     }
-    if (small(a, env) && !steered_by_data(a) && a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, NULL) == 0)
+    a->only = (tp_trapped){.arena = a->arena};
+    if (small(a, env) && !steered_by_data(a) && a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, &a->only) == 0)
         a->one_case = 1;
     return a->one_case > 0;
+}
+
+bool tp_traps_there(const tp_analysis *a, tp_str subject, const tp_loc *loc, const tp_trapped *t)
+{
+    bool other = t->subject.n && tp_operand_find(a->k, subject) >= 0 && !tp_str_eq(subject, t->subject);
+    return !other && (!t->loc.pointer.n || tp_str_eq(loc->pointer, t->loc.pointer));
+}
+
+void tp_tell_only_trap(tp_analysis *a, uint32_t from)
+{
+    tp_findings *all = &a->out->findings;
+    for (uint32_t i = from; i < all->len; i++) {
+        tp_finding *f = &all->at[i];
+        if (f->verdict != TP_UNKNOWN || !a->rule->traps || tp_runs_to_the_end(a) || !a->only.rule ||
+            strcmp(a->only.rule, a->rule->code) != 0 || !a->only.loc.pointer.n ||
+            !tp_traps_there(a, f->subject, &f->loc, &a->only))
+            continue;
+        f->verdict = TP_VIOLATED;
+        f->severity = a->rule->severity;
+        f->reason = (tp_str){NULL, 0};
+        f->witness = TP_NEW(a->arena, tp_witness);
+        f->witness->replay = "executed";
+        f->witness->dtypes = tp_dtypes_text(a->k);
+        tp_say_trap(a->rule, &a->only, f);
+        return;
+    }
 }

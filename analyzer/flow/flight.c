@@ -683,5 +683,5 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
     if (shown)
         found->rests_on = basis;
     if (found->verdict == TP_VIOLATED && trap.message.n)
-        flow_say_trap(a->rule, &trap, found);
+        tp_say_trap(a->rule, &trap, found);
 }

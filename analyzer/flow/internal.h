@@ -191,7 +191,5 @@ bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
  * the tables. env has room for every symbol; out is what the machine says. False: none was found. */
 bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out);
-/* f, a violation, in the machine's words, with place and step of the trap: the proof stopped somewhere else. */
-void flow_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f);
 
 #endif

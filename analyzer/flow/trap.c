@@ -56,14 +56,3 @@ bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out)
         found = some_trap(&s, 0, above);
     return found;
 }
-
-void flow_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
-{
-    f->message = trap->message;
-    if (trap->loc.end > trap->loc.start)
-        f->loc = trap->loc;
-    f->witness->step.len = 0;
-    for (uint32_t i = 0; i < trap->step.len; i++)
-        tp_push(trap->arena, f->witness->step, trap->step.at[i]);
-    f->help = tp_str_c(rule->trap_help);
-}

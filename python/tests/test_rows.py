@@ -1,4 +1,5 @@
-"""Copies of a size known only at run time, and through reshapes that count whole dimensions as one, as caches of pages are written."""
+"""Copies of a size known only at run time, and through reshapes that count whole dimensions as one, or one by its parts, as caches of pages
+and rows of no group are written."""
 
 import jax
 import jax.numpy as jnp
@@ -104,8 +105,70 @@ def test_a_reshape_of_both_sides():
     assert report.ok, report
 
 
+SPLITS = {
+    "one part": (lambda x, o: pltpu.sync_copy(x.reshape(4, 2, 4, 128).at[1, 1], o.at[2, pl.ds(0, 4)]), lambda x, o: o.at[2, :4].set(x[1, 4:])),
+    "parts of parts": (lambda x, o: pltpu.sync_copy(x.reshape(4, 2, 2, 2, 128).at[3, :, 1], o.reshape(4, 4, 2, 128).at[0, pl.ds(2, 2)]),
+                       lambda x, o: o.at[0, 4:].set(x[3].reshape(2, 2, 2, 128)[:, 1].reshape(4, 128))),
+    "every second part": (lambda x, o: pltpu.sync_copy(x.reshape(4, 4, 2, 128).at[0, pl.ds(0, 2, 2)], o.reshape(4, 4, 2, 128).at[1, pl.ds(1, 2)]),
+                          lambda x, o: o.at[1, 2:6].set(x[0].reshape(4, 2, 128)[::2].reshape(4, 128))),
+    "lanes of parts": (lambda x, o: pltpu.sync_copy(x.at[0].reshape(4, 2, 128).at[pl.ds(2, 2), 1, pl.ds(64, 64)], o.at[0, pl.ds(0, 2), pl.ds(0, 64)]),
+                       lambda x, o: o.at[0, :2, :64].set(x[0].reshape(4, 2, 128)[2:, 1, 64:])),
+}
+
+
+@pytest.mark.parametrize("case", SPLITS)
+def test_a_reshape_counts_parts_of_a_dimension(case):
+    copy, naive = SPLITS[case]
+
+    def both(x_ref, o_ref):
+        pltpu.sync_copy(x_ref, o_ref)
+        copy(x_ref, o_ref)
+
+    x = kernels.array(4, 8, 128)
+    assert tileproof.assert_equivalent(lambda x: moved(both, x), lambda x: naive(x, x), x, rtol=0, atol=0) == 1
+
+
+def zeroed(begin, x=kernels.array(64, 256), last=0, rows=16):
+    """Ones in rows `begin[0]` to `begin[1]`, zeros in the rows before them, tile by tile, as many at a time as `zeros` has, on one semaphore."""
+
+    def kernel(begin_ref, x_ref, o_ref, zeros, sem):
+        zeros[...] = jnp.zeros_like(zeros)
+        tiles, out = zeros.reshape(-1, 8, 128), o_ref.reshape(-1, 8, 256)
+        end = begin_ref[0] // 8
+
+        def fill(i, filled):
+            start = i * tiles.shape[0]
+            n = jnp.minimum(start + tiles.shape[0], end) - start
+            for lane in (0, 128):
+                pltpu.make_async_copy(tiles.at[pl.ds(0, n)], out.at[pl.ds(start, n), :, lane:lane + 128], sem).start()
+            return filled + n
+
+        filled = jax.lax.fori_loop(0, pl.cdiv(end, tiles.shape[0]), fill, 0) - last
+        rest = pl.ds(end, out.shape[0] - end)
+        pltpu.sync_copy(x_ref.reshape(-1, 8, 256).at[rest], out.at[rest])
+        pltpu.make_async_copy(out.at[pl.ds(0, filled)], out.at[pl.ds(0, filled)], sem).wait()
+
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(), in_specs=[FAR], out_specs=FAR,
+                                        scratch_shapes=[pltpu.VMEM((rows, 128), jnp.float32), pltpu.SemaphoreType.DMA])
+    return pl.pallas_call(kernel, grid_spec=grid, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(begin, x)
+
+
+@pytest.mark.parametrize("begin", (0, 8, 40, 64))
+def test_rows_of_no_group_are_zeroed_tile_by_tile(begin):
+    begin = jnp.array([begin], jnp.int32)
+    report = tileproof.check(zeroed, begin)
+    assert report.ok and not {f.rule for f in report.of("unknown")} - {"TP104"}, report  # int32 of a loop whose turns a table tells
+    x = kernels.array(64, 256)
+    assert tileproof.assert_equivalent(zeroed, lambda b, x: jnp.where(jnp.arange(64)[:, None] < b[0], 0, x), begin, x, rtol=0, atol=0) == 1
+
+
+def test_a_tile_that_nobody_waits_for_is_found():
+    report = tileproof.check(lambda b: zeroed(b, last=1), jnp.array([40], jnp.int32))
+    assert "TP502" in [f.rule for f in report.of("violated")], report
+
+
 REFUSED = {
-    "splits": (lambda x, o: pltpu.sync_copy(x.reshape(4, 2, 4, 128).at[0, 0], o.at[0, pl.ds(0, 4)]), "does more than count whole dimensions as one.*copy the parts one by one"),
+    "splits and merges": (lambda x, o: pltpu.sync_copy(x.reshape(8, 4, 128).reshape(2, 16, 128).at[0, pl.ds(0, 8)], o.at[0]), "does more than count.*copy the parts one by one"),
     "a part": (lambda x, o: pltpu.sync_copy(x.at[:, pl.ds(0, 4)].reshape(16, 128), o.reshape(32, 128).at[pl.ds(0, 16)]), "does more than count whole dimensions"),
     "one ref": (lambda x, o: pltpu.sync_copy(o.reshape(32, 128).at[pl.ds(0, 8)], o.reshape(32, 128).at[pl.ds(4, 8)]), "at once within one ref.*start it, and wait for it"),
 }

@@ -1,10 +1,11 @@
-"""The two places of a copy, where a size is known only at run time or leading
-dimensions are seen as one: the copy is made row by row, which moves the same
-elements and takes the same bytes off the semaphore."""
+"""The two places of a copy, where a size is known only at run time, or leading
+dimensions are seen as one, or one as several: the copy is made row by row,
+which moves the same elements and takes the same bytes off the semaphore."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from .. import jaxpr as jx
@@ -23,10 +24,14 @@ class Extent:
     stride: int = 1
 
     def whole(self, shape: tuple[int, ...]) -> bool:
-        return self.start == "0" and self.stride == 1 and self.size == count(self.dims, shape)
+        return self.start == "0" and self.stride == 1 and self.size == math.prod(shape[d] for d in self.dims)
 
     def by_rows(self) -> bool:
         return isinstance(self.size, str) or len(self.dims) > 1
+
+    def split(self, sizes: list[int]) -> list[Extent]:
+        """Seen as several dimensions, the last of which counts the elements."""
+        return [Extent(self.dims, n, "0" if k + 1 < len(sizes) else self.start, self.stride * math.prod(sizes[k + 1:])) for k, n in enumerate(sizes)]
 
     def at(self, index: str, shape: tuple[int, ...]) -> dict[int, str]:
         """The subscripts of one element, by dimension of the ref."""
@@ -39,13 +44,6 @@ class Extent:
         return out
 
 
-def count(dims: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    n = 1
-    for d in dims:
-        n *= shape[d]
-    return n
-
-
 @dataclasses.dataclass
 class Region:
     """A part of a ref: the dimensions that are left, and the subscripts of the others."""
@@ -55,15 +53,30 @@ class Region:
     extents: list[Extent]
     fixed: dict[int, str]
 
+    def by_rows(self, n: int) -> bool:
+        """Is this dimension gone through one by one? So is one that counts parts of a dimension of the ref, whose places another one counts."""
+        e = self.extents[n]
+        return e.by_rows() or any(other.dims[0] in e.dims for other in self.extents[n + 1:])
+
+    def fix(self, places: dict[int, str]) -> None:
+        """These subscripts, beside what is there of a dimension whose parts are counted."""
+        for d, place in places.items():
+            self.fixed[d] = add_text(self.fixed.get(d, "0"), place, 1)
+
     def text(self, turns: dict[int, str]) -> str:
         """The part where the dimensions in `turns` are at these indices."""
-        subscripts = dict(self.fixed)
+        one = Region(self.ref, self.shape, [], dict(self.fixed))
+        spans = {}
         for n, e in enumerate(self.extents):
             if n in turns:
-                subscripts |= e.at(turns[n], self.shape)
+                one.fix(e.at(turns[n], self.shape))
             else:
-                subscripts[e.dims[0]] = ":" if e.whole(self.shape) else f"ds({e.start}, {e.size}{f', {e.stride}' if e.stride != 1 else ''})"
-        return f"{self.ref.name}[{', '.join(subscripts[d] for d in range(len(self.shape)))}]"
+                spans[e.dims[0]] = e
+        subscripts = [one.fixed.get(d, "0") for d in range(len(self.shape))]
+        for d, e in spans.items():
+            start = add_text(subscripts[d], e.start, 1)
+            subscripts[d] = ":" if e.whole(self.shape) else f"ds({start}, {e.size}{f', {e.stride}' if e.stride != 1 else ''})"
+        return f"{self.ref.name}[{', '.join(subscripts)}]"
 
 
 class Regions(Memory):
@@ -82,7 +95,7 @@ class Regions(Memory):
             if kind == "indexer":
                 self.narrow(region, t.indices, leaf)
             elif kind == "reshape":
-                self.merge(region, [int(n) for n in t.shape])
+                self.reshape(region, [int(n) for n in t.shape])
             else:
                 raise Unsupported(f"a copy through {kind} of `{ref.name}` is not supported", self.place, "copy the ref itself, and view it where it is read")
         return region
@@ -91,7 +104,7 @@ class Regions(Memory):
         left = []
         for e, i in zip(region.extents, indices, strict=True):
             if type(i).__name__ != "Slice":
-                region.fixed |= e.at(self.index_text(i, leaf), region.shape)
+                region.fix(e.at(self.index_text(i, leaf), region.shape))
                 continue
             left.append(Extent(e.dims, self.size_text(i.size, leaf), add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride)))
         region.extents = left
@@ -103,23 +116,27 @@ class Regions(Memory):
         text, within = self.index_text(size, leaf), self.read(size.atom).within()
         return int(text) if text.isdigit() else within[0] if within and within[0] == within[1] >= 0 else text
 
-    def merge(self, region: Region, new: list[int]) -> None:
-        """A reshape that counts neighbours as one dimension."""
-        old, out = list(region.extents), []
-        for n in new:
-            taken = [old.pop(0)] if old else []
-            size = taken[0].size if taken else 0
-            while old and isinstance(size, int) and size < n and isinstance(old[0].size, int):
-                taken.append(old.pop(0))
-                size *= taken[-1].size
-            if size != n or len(taken) > 1 and not all(e.whole(region.shape) for e in taken):
-                raise Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one is not supported", self.place,
-                                  "copy the parts one by one")
-            out.append(taken[0] if len(taken) == 1 else Extent(tuple(d for e in taken for d in e.dims), n))
-        if old:
-            raise Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one is not supported", self.place,
-                              "copy the parts one by one")
+    def reshape(self, region: Region, new: list[int]) -> None:
+        """A reshape that counts neighbours as one dimension, or one by its parts."""
+        old, out, new = list(region.extents), [], list(new)
+        while old and new:
+            taken, made = [old.pop(0)], [new.pop(0)]
+            while isinstance(taken[0].size, int) and math.prod(e.size for e in taken) != math.prod(made):
+                short = math.prod(e.size for e in taken) < math.prod(made)
+                if not (old if short else new) or short and not isinstance(old[0].size, int):
+                    break
+                (taken if short else made).append((old if short else new).pop(0))
+            if math.prod(e.size for e in taken) != math.prod(made) or len(taken) > 1 and not (len(made) == 1 and all(e.whole(region.shape) for e in taken)) or (
+                    len(made) > 1 and len(taken[0].dims) > 1):
+                raise self.unlike(region)
+            out += taken if len(taken) == len(made) else taken[0].split(made) if len(taken) == 1 else [Extent(tuple(d for e in taken for d in e.dims), made[0])]
+        if old or new:
+            raise self.unlike(region)
         region.extents = out
+
+    def unlike(self, region: Region) -> Unsupported:
+        return Unsupported(f"a copy through a reshape of `{region.ref.name}` that does more than count whole dimensions as one, or one by its parts, is not supported",
+                           self.place, "copy the parts one by one")
 
     @staticmethod
     def goes_by_rows(transforms: list[Any], leaf: Any) -> bool:
@@ -132,7 +149,7 @@ class Regions(Memory):
             raise Unsupported("a copy between places of another shape", self.place)
         out = {}
         for n, pair in enumerate(zip(*(s.extents for s in sides), strict=True)):
-            if any(e.by_rows() for e in pair):
+            if any(s.by_rows(n) for s in sides):
                 if len({e.size for e in pair}) != 1:
                     raise Unsupported("a copy between places whose sizes are computed in two ways is not supported", self.place,
                                       "compute the size once, and slice both sides by it")
