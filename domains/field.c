@@ -225,6 +225,22 @@ static void power_strip(const field *f, size_t n, const uint64_t *x, int64_t exp
         invert_strip(f, n, was, r);
 }
 
+/* p of x, of which only p(-x) = -p(x) is known. */
+static uint64_t odd(field *f, tp_prim p, uint64_t x)
+{
+    uint64_t opposite = tp_residue_negative(x);
+    if (x == 0)
+        return 0;
+    return x <= opposite ? tag(f, p, x) : tp_residue_negative(tag(f, p, opposite));
+}
+
+/* p of x, of which only p(-x) = p(x) and p(0) = 1 are known. */
+static uint64_t even(field *f, tp_prim p, uint64_t x)
+{
+    uint64_t opposite = tp_residue_negative(x);
+    return x == 0 ? ONE : tag(f, p, x <= opposite ? x : opposite);
+}
+
 static uint64_t unary(field *f, tp_prim p, uint64_t x, double data, double result)
 {
     uint64_t one = ONE, s;
@@ -242,11 +258,11 @@ static uint64_t unary(field *f, tp_prim p, uint64_t x, double data, double resul
     case TP_P_SQRT: return square_root(f, x);
     case TP_P_RSQRT: return divide(f, one, square_root(f, x));
     case TP_P_RELU: return data > 0 ? x : 0;
-    case TP_P_ERF: return x == 0 ? 0 : tag(f, TP_P_ERF, x);
-    case TP_P_ERFC: return x == 0 ? one : tp_residue_add(one, tp_residue_negative(tag(f, TP_P_ERF, x)));
-    case TP_P_SIN: return x == 0 ? 0 : tag(f, TP_P_SIN, x);
-    case TP_P_COS: return x == 0 ? one : tag(f, TP_P_COS, x);
-    case TP_P_TAN: return x == 0 ? 0 : divide(f, tag(f, TP_P_SIN, x), tag(f, TP_P_COS, x));
+    case TP_P_ERF: return odd(f, TP_P_ERF, x);
+    case TP_P_ERFC: return tp_residue_add(one, tp_residue_negative(odd(f, TP_P_ERF, x)));
+    case TP_P_SIN: return odd(f, TP_P_SIN, x);
+    case TP_P_COS: return even(f, TP_P_COS, x);
+    case TP_P_TAN: return divide(f, odd(f, TP_P_SIN, x), even(f, TP_P_COS, x));
     case TP_P_SIGN:
     case TP_P_FLOOR:
     case TP_P_CEIL:

@@ -195,6 +195,16 @@ uint32_t sum_log2e(summary *s, uint32_t x, int n)
     return sum_multiply(s, x, sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = 1.4426950408889634, .number = 1}, n));
 }
 
+/* Of an odd function (sign -1) or an even one (1): by its value at -x, where x begins with a negative factor; else 0.
+ */
+static uint32_t of_opposite(summary *s, tp_prim prim, uint32_t x, int sign)
+{
+    const uint32_t opposite = sum_add(s, sum_constant(s, 0), x, -1);
+    if (!sum_leads_below_0(s, x))
+        return 0;
+    return sum_add(s, sum_constant(s, 0), opaque(s, prim, 0, &opposite, 1), sign);
+}
+
 static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs)
 {
     uint32_t one = sum_constant(s, 1), x = arg[0], r = 0;
@@ -221,6 +231,11 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
         const uint32_t both[] = {x, sum_constant(s, 0)};
         return by_meaning(s, TP_P_MAXIMUM, 0, both, 2);
     }
+    case TP_P_ERF:
+    case TP_P_SIN:
+    case TP_P_TAN: r = of_opposite(s, prim, x, -1); break;
+    case TP_P_COS: r = of_opposite(s, prim, x, 1); break;
+    case TP_P_ERFC: return sum_add(s, one, by_meaning(s, TP_P_ERF, 0, arg, 1), -1);
     case TP_P_TANH: /* 1 - 2 / (1 + exp(2 x)) */
         r = sum_inverse(s, sum_add(s, one, sum_exponential(s, sum_add(s, x, x, 1)), 1));
         return sum_add(s, one, r, -2);
@@ -244,12 +259,7 @@ static uint32_t by_meaning(summary *s, tp_prim prim, int64_t exponent, const uin
     case TP_P_AND:
     case TP_P_OR:
     case TP_P_INVERT:
-    case TP_P_ERF: /* no law */
-    case TP_P_ERFC:
-    case TP_P_SIN:
-    case TP_P_COS:
-    case TP_P_TAN:
-    case TP_P_FLOOR:
+    case TP_P_FLOOR: /* no law */
     case TP_P_CEIL:
     case TP_P_ROUND:
     case TP_P_IS_FINITE:
