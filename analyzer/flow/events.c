@@ -49,7 +49,7 @@ static bool notes(const flow *f)
 
 void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a)
 {
-    if (notes(f))
+    if (notes(f) && !(f->away && kind == TP_FLOW_WRITE))
         note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a)});
 }
 
@@ -68,6 +68,7 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
         tp_exprs *p = f->a->p;
         e.place = place_of(f, s->access);
         e.from = place_of(f, s->from);
+        e.there = kind == TP_FLOW_START && s->arrival;
         e.bits = tp_const(p, tp_dtype_info(f->k->operands[s->access->operand].dtype)->bits);
         for (uint32_t d = 0; d < e.place.rank; d++)
             e.bits = tp_op2(p, TP_E_MUL, e.bits, e.place.size[d]);
@@ -89,7 +90,7 @@ void flow_note_leave(flow *f, tp_scope scope)
 
 void flow_note_copy_within(flow *f, const tp_statement *s)
 {
-    if (f->recording && tp_copies_within(s))
+    if (f->recording && !f->away && tp_copies_within(s))
         note(f, (tp_flow_event){.kind = TP_FLOW_COPY, .place = place_of(f, s->access), .from = place_of(f, s->from)});
 }
 

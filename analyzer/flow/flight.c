@@ -587,15 +587,75 @@ static bool tally_all(proof *x, tp_memory memory)
     return good;
 }
 
-/* Where devices count alike, what one of them would count alone, if all that it sends came to itself. */
+/* Is this the memory of what other devices count here when their copies arrive? */
+static bool is_of_arrivals(const tp_flow *f, uint32_t operand)
+{
+    bool any = false;
+    for (uint32_t i = 0; i + 1 < f->events.len && !any; i++)
+        any = flight_goes_away(f, i) && f->events.at[i + 1].counter.operand == operand;
+    return any;
+}
+
+/* What a device does itself: of a copy that goes away it reads the source alone, and waits for no arrival. No flow:
+ * one semaphore counts what goes and what comes. */
+static const tp_flow *without_arrivals(proof *x)
+{
+    tp_flow *f = TP_NEW(x->a->arena, tp_flow);
+    *f = *x->f;
+    f->events.at = NULL;
+    f->events.len = f->events.cap = 0;
+    for (uint32_t i = 0; i < x->f->events.len; i++) {
+        tp_flow_event e = x->f->events.at[i];
+        bool arrives = e.kind != TP_FLOW_LOOP && e.kind != TP_FLOW_END && is_of_arrivals(x->f, e.counter.operand);
+        if (e.kind == TP_FLOW_START && arrives && !fleet_fails(x, "one semaphore counts what goes and what comes", &e))
+            return NULL;
+        if (flight_goes_away(x->f, i)) /* to nowhere */
+            e.place = (tp_place){.operand = e.counter.operand,
+                                 .rank = 1,
+                                 .known = true,
+                                 .start = {tp_const(x->a->p, 0)},
+                                 .size = {tp_const(x->a->p, 0)},
+                                 .stride = {1}};
+        if ((e.kind != TP_FLOW_WAIT && e.kind != TP_FLOW_SIGNAL) || !arrives)
+            tp_push(x->a->arena, f->events, e);
+    }
+    return f;
+}
+
+/* One device by itself: copy by copy, then with families. */
+static bool flies_alone(proof *x, const tp_syntax **at, tp_str *basis)
+{
+    proof alone = *x;
+    alone.f = without_arrivals(x);
+    if (!alone.f)
+        return false;
+    tp_decision d = decide(alone, at, basis);
+    alone.families = true;
+    if (d.verdict == TP_UNKNOWN && x->f->vars.len)
+        d = decide(alone, at, basis);
+    if (d.verdict == TP_PROVEN) {
+        x->grade = d.grade > x->grade ? d.grade : x->grade;
+        x->basis = tp_basis_join(x->a->arena, x->basis, *basis);
+        return true;
+    }
+    x->why = d.reason;
+    x->at = *at;
+    return false;
+}
+
+/* Where devices count alike, what one of them would count alone, if all that it sends came to itself. Then what it does
+ * alone with what is in flight, and what arrives. */
 static tp_decision decide_on_devices(proof *x, const tp_syntax **at, tp_str *basis)
 {
     static const tp_memory MEMORIES[] = {TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE, TP_MEM_BARRIER};
     bool good = flight_is_symmetric(x);
     for (uint32_t i = 0; i < sizeof MEMORIES / sizeof *MEMORIES && good; i++)
         good = tally_all(x, MEMORIES[i]);
+    good = good && (x->counting || (flies_alone(x, at, basis) && flight_arrivals(x)));
     *at = x->at;
-    *basis = tp_basis_join(x->a->arena, x->basis, TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS));
+    *basis = tp_basis_join(x->a->arena, x->basis,
+                           x->counting ? TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS)
+                                       : TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS ", " TP_RULE_DMA_SEMAPHORE));
     return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x->grade}
                 : (tp_decision){.verdict = TP_UNKNOWN, .reason = x->why};
 }
@@ -604,7 +664,7 @@ static tp_decision decide_on_devices(proof *x, const tp_syntax **at, tp_str *bas
 static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, const tp_syntax **at, tp_str *basis)
 {
     proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
-    bool devices = counting && tp_is_connected(a->k) && !x.f->gave_up.n;
+    bool devices = !naming && tp_is_connected(a->k) && !x.f->gave_up.n;
     if (!devices && tp_flow_no_memory(x.f).n)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
     make_twins(&x);

@@ -59,5 +59,10 @@ uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
 bool flight_tally(proof *x, uint32_t operand);
 /* ring.c: do all devices count alike, so that flight_tally() speaks of each of them? False: x->why and x->at. */
 bool flight_is_symmetric(proof *x);
+/* arrivals.c: is what other devices write to this one apart from what it does before it knows that, where all counts
+ * are shown to end? False: x->why and x->at. */
+bool flight_arrivals(proof *x);
+/* Does a copy to another device begin at event number i? What it counts there is the SIGNAL behind it. */
+bool flight_goes_away(const tp_flow *f, uint32_t i);
 
 #endif

@@ -247,6 +247,7 @@ static void walk_start(flow *f, const tp_statement *s)
 {
     f->out->copies = true;
     note_device(f, s);
+    f->away = s->arrival != NULL;
     if (s->arrival)
         map_access(f, s->arrival, NULL);
     if (tp_stores_here(f->k->operands, s, f->a->stores_at_start)) {
@@ -256,6 +257,7 @@ static void walk_start(flow *f, const tp_statement *s)
         flow_note_access(f, TP_FLOW_WRITE, s->access);
         flow_note_copy_within(f, s);
     }
+    f->away = false;
     map_access(f, s->semaphore, NULL);
     flow_note_copy(f, TP_FLOW_START, s);
 }

@@ -109,8 +109,8 @@ typedef struct tp_flow_event {
     bool exact; /* it happens where the path holds; false: perhaps */
     tp_place place, from, counter;
     tp_expr bits;
-    bool there;     /* a START or SIGNAL that counts on another device, */
-    tp_expr device; /* ... this one; no id: not known */
+    bool there;     /* a START of a copy to another device, a SIGNAL there, */
+    tp_expr device; /* ... on this one; no id: not known. A START has it in the SIGNAL behind it */
     tp_scope scope;
     const tp_syntax *syntax;
 } tp_flow_event;

@@ -43,6 +43,7 @@ typedef struct flow {
     tp_expr path;
     bool path_exact;
     tp_expr entered; /* every loop around has a turn: of its counter a path need not speak */
+    bool away;       /* what is stored now is stored on another device: no event of this one */
     bool recording;
     const tp_syntax *syntax;
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */

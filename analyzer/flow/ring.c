@@ -137,7 +137,7 @@ bool flight_is_symmetric(proof *x)
             loops[w.nloops++] = i;
         if ((counts(e) || (e->kind == TP_FLOW_LOOP && any_counts(x->f, i))) && !is_alike(&w, e))
             return fleet_fails(x, "whether, where or by how much a semaphore counts depends on the device", e);
-        if (counts(e) && e->there && (!e->device.id || !names_each_once(&w, x, e)))
+        if (e->kind == TP_FLOW_SIGNAL && e->there && (!e->device.id || !names_each_once(&w, x, e)))
             return fleet_fails(x, "that each device is named here by one other is not shown", e);
         if (e->kind == TP_FLOW_END)
             w.nloops--;
