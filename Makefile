@@ -292,11 +292,12 @@ COUNT ?= 200
 test-all: export BRIDGE = 300
 test-all: test guards extensions strict asan tsan test-jax corpus costs steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
 
-costs: deps all $(addprefix $(BUILD)/tests/,test_cost test_advice test_serial_axis test_sweep) ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel, advice against brute force, 500 cells of random sweeps against lint (five minutes)
+costs: deps all $(addprefix $(BUILD)/tests/,test_cost test_advice test_serial_axis test_sweep) ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel, advice against brute force, 500 cells of random sweeps against lint, best shapes of 50 against brute force (five minutes)
 	@TEST_TRIALS=10000 $(BUILD)/tests/test_cost
 	@TEST_TRIALS=3000 $(BUILD)/tests/test_advice
 	@TEST_NTH=1 $(BUILD)/tests/test_serial_axis
 	@TEST_CELLS=500 TEST_ONLY=cells_of_random_sweeps_are_what_lint_says $(BUILD)/tests/test_sweep
+	@TEST_TRIALS=50 TEST_ONLY=best_shape_is_that_of_brute_force $(BUILD)/tests/test_sweep
 
 mutation-score: all ## small defects planted in the gallery and tests/kernels: who notices? DEFECTS= of each, SCORE_SEED= (an hour or more; a run goes on where it was stopped)
 	@tools/mutation_score.py --defects $(DEFECTS) --seed $(SCORE_SEED) --jobs $(SCORE_JOBS)

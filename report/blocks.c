@@ -9,18 +9,21 @@ static bool value(const tp_kernel *k, tp_expr e, const int64_t *env, int64_t *v)
     return tp_expr_eval(k->exprs, e, env, v) == TP_EVAL_OK;
 }
 
-/* Steps of the grid; -1: not known, or too many. */
-static int64_t steps_of(const tp_kernel *k, const int64_t *env)
+/* Steps of the grid; -1: not known, or beyond 2^63. */
+static int64_t all_steps(const tp_kernel *k, const int64_t *env)
 {
     int64_t all = 1, n;
-    for (uint32_t a = 0; a < k->naxes; a++) {
-        if (!value(k, k->axes[a].steps, env, &n) || n < 0 || n > TP_MAP_STEPS)
+    for (uint32_t a = 0; a < k->naxes; a++)
+        if (!value(k, k->axes[a].steps, env, &n) || n < 0 || !tp_mul(all, n, &all))
             return -1;
-        all *= n;
-        if (all > TP_MAP_STEPS)
-            return -1;
-    }
     return all;
+}
+
+/* The same; -1: too many to walk. */
+static int64_t steps_of(const tp_kernel *k, const int64_t *env)
+{
+    int64_t all = all_steps(k, env);
+    return all <= TP_MAP_STEPS ? all : -1;
 }
 
 /* Near n. */
@@ -140,6 +143,19 @@ static bool from_case(const tp_spec_report *s, const tp_kernel *k, int64_t *env)
     return best >= 0;
 }
 
+/* There are many steps at any sizes: few as they may be. */
+static bool take_long(const tp_kernel *k, int64_t *env)
+{
+    static const int64_t STARTS[] = {1, 8, 128, 1024};
+    tp_str why;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && !has_open_tables(k); i++) {
+        set_sizes(k, STARTS[i], env);
+        if (tp_in_domain(k, env, &why) && all_steps(k, env) > 0)
+            return true;
+    }
+    return false;
+}
+
 int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
 {
     const tp_kernel *k = s->spec->kernels[0];
@@ -150,6 +166,7 @@ int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text)
         found = true;
         chosen = has_open_tables(k) && tp_tables_of_seed(a, k, env, NULL, 0, 1);
     }
+    found = found || take_long(k, env);
     *text = tp_sizes_text(a, k, env);
     if (chosen)
         *text = tp_printf(a, "%.*s%stables by chance", TP_FMT(*text), text->n ? ", " : "");
@@ -294,6 +311,8 @@ bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t
     if (o->whole || o->rank == 0 || tp_has_element_dims(o) || !lay_out(k, o, env, &l) || !map_of(a, o, &l, map))
         return false;
     int64_t steps = steps_of(k, env);
+    if (steps < 0)
+        return false;
     for (int64_t s = 0; s < steps; s++) {
         bool inside = true, same = s > 0; /* in the block of the step before */
         set_step(k, env, s);
@@ -344,67 +363,115 @@ int64_t tp_step_in_slot(const tp_copies *l, int64_t slot)
     return slot < 0 ? slot : slot < l->shown ? (int64_t)l->step[slot] - 1 : (int64_t)l->steps + slot - l->shown;
 }
 
-uint32_t tp_copied_for(const tp_copies *l, uint32_t operand, int64_t step)
+static bool is_kept(const tp_copies *l, int64_t step, uint64_t *at)
 {
-    return step < 0 || step >= (int64_t)l->steps ? 0 : l->copied[operand * l->steps + (uint64_t)step];
+    uint64_t s = (uint64_t)step, last = l->kept - l->first;
+    if (step < 0 || s >= l->steps || (s >= l->first && s < l->steps - last))
+        return false;
+    *at = s < l->first ? s : l->first + s - (l->steps - last);
+    return true;
 }
 
-/* Copies of windows, step by step. False: an index is not known. */
-static bool map_windows(const tp_kernel *k, int64_t *env, uint32_t operand, tp_copies *l)
+uint32_t tp_copied_for(const tp_copies *l, uint32_t operand, int64_t step)
+{
+    uint64_t at;
+    return is_kept(l, step, &at) ? l->copied[operand * l->kept + at] : 0;
+}
+
+uint64_t tp_run_of(const tp_copies *l, uint32_t operand, int64_t step)
+{
+    uint64_t at;
+    return is_kept(l, step, &at) ? l->run[operand * l->kept + at] : 0;
+}
+
+static uint64_t kept_step(const tp_copies *l, uint64_t at)
+{
+    return at < l->first ? at : l->steps - l->kept + at;
+}
+
+/* Copies of windows, step by step. `all`: of all steps, which the kept ones alone do not tell. False: an index is not
+ * known. */
+static bool map_windows(const tp_kernel *k, int64_t *env, uint32_t operand, uint64_t all, tp_copies *l)
 {
     const tp_operand *x = &k->operands[operand];
-    int64_t steps = (int64_t)l->steps;
-    bool known = true;
-    for (int64_t s = 0; s < steps && known; s++) {
-        bool copied = x->role == TP_INPUT ? s == 0 || moves(k, x, env, s, &known)
-                                          : s + 1 == steps || moves(k, x, env, s + 1, &known);
-        uint64_t before = x->role == TP_INPUT ? l->copies[operand] + copied - 1 : l->copies[operand];
-        l->copies[operand] += copied;
-        l->copied[operand * l->steps + (uint64_t)s] = copied;
-        l->run[operand * l->steps + (uint64_t)s] = (uint32_t)before;
+    bool known = true, input = x->role == TP_INPUT;
+    uint32_t *copied = &l->copied[operand * l->kept];
+    uint64_t *run = &l->run[operand * l->kept], before = 0;
+    for (uint64_t at = 0; at < l->kept && known; at++) {
+        int64_t s = (int64_t)kept_step(l, at);
+        copied[at] = input ? s == 0 || moves(k, x, env, s, &known)
+                           : s + 1 == (int64_t)l->steps || moves(k, x, env, s + 1, &known);
+        run[at] = input ? before + copied[at] - 1 : before;
+        before += copied[at];
     }
+    l->copies[operand] = l->kept == l->steps ? before : all;
+    for (uint64_t at = l->kept; at-- > l->first && l->kept < l->steps;) /* the last window is the last one */
+        run[at] = at + 1 == l->kept ? all - 1 : run[at + 1] - copied[input ? at + 1 : at];
     return known;
 }
 
 /* What the body copies. */
 static void map_far(tp_cost *cost, const tp_kernel *k, int64_t *env, uint32_t operand, int64_t *work, tp_copies *l)
 {
-    for (uint64_t s = 0; s < l->steps && l->counted[operand]; s++) {
-        set_step(k, env, (int64_t)s);
+    for (uint64_t at = 0; at < l->kept && l->counted[operand]; at++) {
+        set_step(k, env, (int64_t)kept_step(l, at));
         tp_cost_count n = tp_cost_step_copies(cost, env, operand, work);
         l->counted[operand] = n.known && n.n >= 0 && n.n <= UINT32_MAX;
-        l->copied[operand * l->steps + s] = l->counted[operand] ? (uint32_t)n.n : 0;
-        l->copies[operand] += l->copied[operand * l->steps + s];
+        l->copied[operand * l->kept + at] = l->counted[operand] ? (uint32_t)n.n : 0;
+        l->copies[operand] += l->kept == l->steps ? l->copied[operand * l->kept + at] : 0;
     }
 }
 
-bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
+/* Copies of all steps, where they are not walked. */
+static bool count_all(const tp_operand_cost *x, uint64_t *all)
 {
-    int64_t steps = steps_of(k, env), work = TP_COST_GLANCE;
+    *all = x->fetches.known && x->writes.known ? (uint64_t)x->fetches.n + (uint64_t)x->writes.n : 0;
+    return x->fetches.known && x->writes.known;
+}
+
+static void new_lanes(tp_arena *a, const tp_kernel *k, uint64_t steps, tp_copies *l)
+{
     uint32_t operands = k->ninputs + k->noutputs;
-    tp_cost *cost = NULL;
-    if (steps < 1)
-        return false;
-    *l = (tp_copies){
-        .steps = (uint64_t)steps, .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS, .lead = 1};
+    bool few = steps <= TP_MAP_STEPS;
+    *l = (tp_copies){.steps = steps,
+                     .first = few ? steps : TP_LANE_ENDS,
+                     .kept = few ? steps : 2 * TP_LANE_ENDS,
+                     .shown = steps < TP_LANE_STEPS ? (uint32_t)steps : TP_LANE_STEPS,
+                     .lead = 1};
     l->step = TP_NEWN(a, uint64_t, l->shown);
-    l->copied = TP_NEWN(a, uint32_t, (size_t)operands * l->steps);
-    l->run = TP_NEWN(a, uint32_t, (size_t)operands * l->steps);
+    l->copied = TP_NEWN(a, uint32_t, (size_t)operands * l->kept);
+    l->run = TP_NEWN(a, uint64_t, (size_t)operands * l->kept);
     l->copies = TP_NEWN(a, uint64_t, operands);
     l->counted = TP_NEWN(a, bool, operands);
     for (uint32_t i = 0; i < l->shown; i++) /* the last third are the last steps */
         l->step[i] = i < 2 * l->shown / 3 || l->steps == l->shown ? i + 1 : l->steps - l->shown + i + 1;
-    for (uint32_t o = 0; o < operands; o++) {
+}
+
+bool tp_map_lanes(tp_arena *a, const tp_kernel *k, int64_t *env, tp_copies *l)
+{
+    int64_t steps = all_steps(k, env), work = TP_COST_GLANCE;
+    bool counted = steps > TP_MAP_STEPS;
+    if (steps < 1)
+        return false;
+    new_lanes(a, k, (uint64_t)steps, l);
+    for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++)
+        counted |= tp_is_far(&k->operands[o]);
+    tp_cost *cost = counted ? tp_cost_new(a, k) : NULL;
+    tp_cost_numbers n = {0};
+    if (l->kept < l->steps)
+        n = tp_cost_at(cost, a, &(tp_cost_request){.env = env, .work = TP_COST_GLANCE});
+    for (uint32_t o = 0; o < k->ninputs + k->noutputs; o++) {
         const tp_operand *x = &k->operands[o];
-        l->counted[o] = true;
-        if (tp_is_far(x)) {
-            cost = cost ? cost : tp_cost_new(a, k);
+        uint64_t all = 0;
+        l->counted[o] = !n.noperands || count_all(&n.operands[o], &all);
+        l->copies[o] = all;
+        if (tp_is_far(x))
             map_far(cost, k, env, o, &work, l);
-            continue;
-        }
-        if (!map_windows(k, env, o, l))
+        else if (!l->counted[o] || (l->kept < l->steps && !all) || tp_window_lead(x) > TP_LANE_ENDS / 2 ||
+                 !map_windows(k, env, o, all, l))
             return false;
-        l->lead = x->role == TP_INPUT && tp_window_lead(x) > l->lead ? tp_window_lead(x) : l->lead;
+        else if (x->role == TP_INPUT && tp_window_lead(x) > l->lead)
+            l->lead = tp_window_lead(x);
     }
     return true;
 }

@@ -486,18 +486,23 @@ static json *shard(const tp_report *r)
     return o;
 }
 
-static void drop_nulls(json *o)
+static bool is_nothing(json *o)
+{
+    return !o || (json_object_is_type(o, json_type_array) && json_object_array_length(o) == 0);
+}
+
+static void drop_nothing(json *o)
 {
     if (json_object_is_type(o, json_type_array))
         for (size_t i = 0; i < json_object_array_length(o); i++)
-            drop_nulls(json_object_array_get_idx(o, i));
+            drop_nothing(json_object_array_get_idx(o, i));
     if (!json_object_is_type(o, json_type_object))
         return;
     json_object_object_foreach (o, key, value) {
-        if (value)
-            drop_nulls(value);
-        else
+        if (is_nothing(value))
             json_object_object_del(o, key);
+        else
+            drop_nothing(value);
     }
 }
 
@@ -505,7 +510,7 @@ static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     json *o = spec(s);
     if (w->lean)
-        drop_nulls(o);
+        drop_nothing(o);
     tp_add_element(w, 0, o, 2, a);
 }
 

@@ -30,12 +30,11 @@ static use use_of(const drawing *d, uint32_t operand, uint32_t at, uint32_t buff
     if (o->role == TP_SCRATCH)
         return slot >= 0 && slot < l->shown ? COMPUTED : IDLE;
     int64_t step = tp_step_in_slot(l, slot), lead = tp_window_lead(o);
-    const uint32_t *run = &l->run[operand * l->steps];
-    if (slot >= 0 && slot < l->shown && run[step] % buffers == at)
+    if (slot >= 0 && slot < l->shown && tp_run_of(l, operand, step) % buffers == at)
         return COMPUTED;
     for (int64_t far = 1; far <= lead; far++) { /* whose copies are on their way */
         int64_t other = o->role == TP_INPUT ? step + far : step - far;
-        if (tp_copied_for(l, operand, other) && run[other] % buffers == at)
+        if (tp_copied_for(l, operand, other) && tp_run_of(l, operand, other) % buffers == at)
             return COPIED;
     }
     return IDLE;

@@ -138,6 +138,25 @@ static void write_map(const tp_page *p, const tp_operand *o, const tp_block_map 
     tp_html_raw(p, "</figcaption></figure>\n");
 }
 
+/* Windows that are not drawn. */
+static void write_left_out(const tp_page *p, const tp_kernel *k, const bool *left_out, bool headed)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        const tp_operand *o = &k->operands[i];
+        if (!left_out[i] || o->whole || !o->rank || tp_has_element_dims(o) || tp_is_far(o))
+            continue;
+        tp_html_raw(p, any || headed ? "" : "<h3>Blocks</h3>");
+        tp_html_raw(p, any ? ", <code>" : "<p class=\"dim\">Not drawn: <code>");
+        tp_html_put(p, o->name);
+        tp_html_raw(p, "</code>");
+        any = true;
+    }
+    if (any)
+        fprintf(p->out, ". Pictures have at most %d blocks along a side, and %d steps.</p>\n", TP_MAP_SIDE,
+                TP_MAP_STEPS);
+}
+
 void tp_html_maps(const tp_page *p, const tp_spec_report *s)
 {
     tp_str sizes;
@@ -145,15 +164,13 @@ void tp_html_maps(const tp_page *p, const tp_spec_report *s)
     const tp_kernel *k = s->spec->kernels[0];
     bool any = false;
     size_t cells = 0;
-    uint32_t left_out = 0;
+    bool left_out[TP_MAX_OPERANDS] = {false};
     for (uint32_t i = 0; env && i < k->ninputs + k->noutputs; i++) {
         tp_block_map m;
-        if (!tp_map_blocks(p->a, k, &k->operands[i], env, &m))
+        bool drawn = tp_map_blocks(p->a, k, &k->operands[i], env, &m);
+        left_out[i] = !drawn || (cells += tp_map_cell(&m, m.shown, -1, -1)) > TP_MAP_CELLS;
+        if (left_out[i])
             continue;
-        if ((cells += tp_map_cell(&m, m.shown, -1, -1)) > TP_MAP_CELLS) {
-            left_out++;
-            continue;
-        }
         if (!any) {
             tp_html_raw(p, "<h3>Blocks</h3><p class=\"dim\">At ");
             tp_html_put(p, sizes.n ? sizes : TP_S("the only shape"));
@@ -171,8 +188,7 @@ void tp_html_maps(const tp_page *p, const tp_spec_report *s)
     }
     if (any)
         tp_html_raw(p, "</div>\n");
-    if (left_out)
-        fprintf(p->out, "<p class=\"dim\">%u more operands are not drawn.</p>\n", left_out);
+    write_left_out(p, k, left_out, any);
 }
 
 /* ---- VMEM ---- */
