@@ -120,3 +120,30 @@ def test_references_scatter_rows(reference):
 
     report = tileproof.verify(scatter, reference, np.array([3, 1, 0, 3, 15, 3, 2, 0], np.int32), LOGITS[:8])
     assert report.ok and report.compared["scatter"] == "tested", report
+
+
+def test_what_is_executed_is_filled_inside():
+    def around(rows, table):
+        return embedding(rows, table) * 2
+
+    shapes = jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct((32, 128), jnp.float32)
+    report = tileproof.verify(around, lambda r, w: w[r] * 2, *shapes, values={"row": (0, 31)})
+    assert report.ok and report.compared["around()"] == "tested", report
+
+
+def loss(logits, labels):
+    def body(x_ref, y_ref, o_ref):
+        x = x_ref[...]
+        hit = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1) == y_ref[...]
+        o_ref[...] = -jnp.sum(jnp.where(hit, x, 0), axis=1, keepdims=True)
+
+    n, v = logits.shape
+    rows, column = pl.BlockSpec((8, v), lambda i: (i, 0)), pl.BlockSpec((8, 1), lambda i: (i, 0))
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((n, 1), jnp.float32), grid=(n // 8,), in_specs=[rows, column], out_specs=column)(logits, labels)
+
+
+def test_ends_are_expressions_over_sizes():
+    report = tileproof.verify(lambda x, y: loss(x, y) + 1, lambda x, y: 1 - jnp.take_along_axis(x, y, axis=1), "f32[64,V]", "i32[64,1]",
+                              sizes={"V": 256}, values={"y": (0, "V - 1")}, seconds=10)
+    assert report.equivalence, report
+    assert report.reports[0]["specs"][0]["domain"]["values"] == ["0 <= y <= V - 1"]

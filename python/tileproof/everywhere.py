@@ -7,7 +7,7 @@ import json
 import pathlib
 import tempfile
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 from . import binary
 from .errors import TileproofError
@@ -48,8 +48,8 @@ def picks(specs: list[dict[str, Any]]) -> list[tuple[dict[str, int], str, int]]:
     return [*first.values(), *others.values()]
 
 
-def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
-    """Arrays of these shapes and dtypes, as verify fills the inputs of a case."""
+def filled(shapes: list[Any], family: str, seed: int, values: list[dict[str, Any] | None] | None = None) -> list[Any]:
+    """Arrays of these shapes and dtypes, as verify fills the inputs of a case; between the ends of `values`, where there are any."""
     import numpy as np
 
     def operand(name: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
 
     names = [f"a{n}" for n in range(len(shapes))]
     spec = {"tileproof": 1, "name": "arguments", "target": "none", "grid": [],
-            "inputs": [operand(n, s.dtype.name, s.shape) for n, s in zip(names, shapes, strict=True)],
+            "inputs": [operand(n, s.dtype.name, s.shape) | ({"values": v} if v else {}) for n, s, v in zip(names, shapes, values or [None] * len(shapes), strict=True)],
             "outputs": [operand("o", "float32", (1,))], "kernel": ["o[...] = zeros((1,), float32)"]}
     with tempfile.TemporaryDirectory() as folder:
         room = pathlib.Path(folder)
@@ -71,16 +71,18 @@ def filled(shapes: list[Any], family: str, seed: int) -> list[Any]:
     return [a.view(s.dtype).reshape(s.shape) if a.dtype.kind == "V" else a.reshape(s.shape) for a, s in zip(arrays, shapes, strict=True)]
 
 
-def given(args: Any, family: str, seed: int, scale: float = 1) -> Any:
+def given(args: Any, family: str, seed: int, scale: float = 1, values: Mapping[int, dict[str, Any]] | None = None) -> Any:
     """`args` with arrays for the shapes among them, filled as verify does;
-    floats times `scale`."""
+    floats times `scale`, but for those between the ends of `values` (ranges.of_arguments)."""
     import jax
     import jax.numpy as jnp
 
     leaves, tree = jax.tree_util.tree_flatten(args)
     shapes = [a for a in leaves if isinstance(a, jax.ShapeDtypeStruct)]
-    arrays = filled(shapes, family, seed) if shapes else []
-    made = iter([(a * scale).astype(a.dtype) if scale != 1 and jnp.issubdtype(a.dtype, jnp.floating) else a for a in arrays])
+    ends = [(values or {}).get(n) for n, a in enumerate(leaves) if isinstance(a, jax.ShapeDtypeStruct)]
+    arrays = filled(shapes, family, seed, ends) if shapes else []
+    made = iter([(a * scale).astype(a.dtype) if scale != 1 and v is None and jnp.issubdtype(a.dtype, jnp.floating) else a
+                 for a, v in zip(arrays, ends, strict=True)])
     return jax.tree_util.tree_unflatten(tree, [next(made) if isinstance(a, jax.ShapeDtypeStruct) else a for a in leaves])
 
 
@@ -106,7 +108,7 @@ def at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: C
     """The same, where the specs of fn are known."""
     import jax
 
-    from . import api
+    from . import api, ranges
 
     __tracebackhide__ = True
     end, runs = time.monotonic() + seconds, picks(specs)
@@ -121,7 +123,8 @@ def at_sizes(fn: Callable[..., Any], reference: Callable[..., Any], arguments: C
         if done and (time.monotonic() > end or (not shapes and tuple(case.values()) in at)):
             continue
         try:
-            calls += api.assert_equivalent(fn, reference, *given(args, family, seed), rtol=rtol, atol=atol)
+            values = ranges.of_arguments(fn, args, specs, case) if any("values" in i for s in specs for i in s.get("inputs", [])) else None
+            calls += api.assert_equivalent(fn, reference, *given(args, family, seed, values=values), rtol=rtol, atol=atol)
         except TileproofError:
             raise
         except AssertionError as e:

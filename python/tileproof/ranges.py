@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from . import contracts
 from .errors import TileproofError
 from .jaxpr import np
 
@@ -41,6 +42,28 @@ def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
                 entry["values"] = {key: end if isinstance(end, (int, float, str)) else end.item()
                                    for key, end in zip(("min", "max"), ends, strict=True) if end is not None}
                 spec["x-python"].get("values", {}).pop(name, None)
+
+
+def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping[str, int]) -> dict[int, dict[str, Any]]:
+    """By the number of an argument, as jax flattens them, the "values" of the input that it is of some kernel, at these sizes."""
+    from . import jaxpr as jx
+    from .reference import origins
+
+    closed, out = jx.trace(fn, args), dict[int, dict[str, Any]]()
+    for site in jx.sites(closed):
+        spec = next((s for s in specs if s["name"] == jx.function_name(site.equation)), None)
+        inputs = (spec or {}).get("inputs", [])
+        for entry, origin in zip(inputs, origins(closed, site.equation)[-len(inputs):] if inputs else [], strict=False):
+            if origin is not None and "values" in entry:
+                out[origin] = {key: number(end, sizes) for key, end in entry["values"].items()}
+    return out
+
+
+def number(end: Any, sizes: Mapping[str, int]) -> Any:
+    """An end at these sizes."""
+    if not isinstance(end, str):
+        return end
+    return eval(end, {"__builtins__": {}, "cdiv": contracts.cdiv, "next_power_of_2": contracts.next_power_of_2, "min": min, "max": max, **sizes})  # noqa: S307
 
 
 def told(spec: dict[str, Any]) -> list[str]:

@@ -78,7 +78,7 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     flat = jx.leaves(args)
     given: dict[int, str] = {}
     fixed = {t["name"] for t in spec.get("scalar_prefetch", []) if "contents" in t} if _tables_are_constant(closed, eqn) else set()
-    for name, origin in zip(names, _origins(closed, eqn), strict=True):
+    for name, origin in zip(names, origins(closed, eqn), strict=True):
         if origin is None and name in fixed:
             continue
         if origin is None or origin in given:
@@ -125,10 +125,10 @@ def says_all(closed: Any, tables: bool = True) -> bool:
     if len(sites) != 1:
         return False
     call = sites[0].equation
-    origins = _origins(closed, call)
+    came_from = origins(closed, call)
     if tables and call.primitive.name == "pallas_call" and _tables_are_constant(closed, call):
-        origins = [o for n, o in enumerate(origins) if o is not None or n >= _tables(call)]
-    return None not in origins and len(set(origins)) == len(origins) and _is_result(closed, call)
+        came_from = [o for n, o in enumerate(came_from) if o is not None or n >= _tables(call)]
+    return None not in came_from and len(set(came_from)) == len(came_from) and _is_result(closed, call)
 
 
 def _tables(call: Any) -> int:
@@ -141,9 +141,9 @@ def _tables_are_constant(closed: Any, call: Any) -> bool:
     """Whether those that are no arguments depend on none."""
     from . import known
 
-    origins = _origins(closed, call)[:_tables(call)]
+    came_from = origins(closed, call)[:_tables(call)]
     held = next(iter(known.operands(closed).values()), [])
-    return all(o is not None or (n < len(held) and held[n] is not None) for n, o in enumerate(origins))
+    return all(o is not None or (n < len(held) and held[n] is not None) for n, o in enumerate(came_from))
 
 
 def _is_result(closed: Any, call: Any) -> bool:
@@ -155,7 +155,7 @@ def _is_result(closed: Any, call: Any) -> bool:
     return False
 
 
-def _origins(closed: Any, call: Any) -> list[int | None]:
+def origins(closed: Any, call: Any) -> list[int | None]:
     """For every operand of the call: which argument of the function it is, as it is."""
     found: list[int | None] = [None] * len(call.invars)
 

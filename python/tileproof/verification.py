@@ -223,7 +223,8 @@ class _Run:
                 text = str(everywhere.at_sizes(self.fn, self.reference, self.arguments, specs, rtol, atol, self.seconds))
             else:
                 # on small ones, too: beside them an epsilon shows
-                inputs = [everywhere.given(args, "normal", 0, scale) for scale in (1, 1 / 64)] if shapes else [args]
+                values = ranges.of_arguments(self.fn, args, specs, {}) if shapes and self.values else None
+                inputs = [everywhere.given(args, "normal", 0, scale, values) for scale in (1, 1 / 64)] if shapes else [args]
                 calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol, blame=not told) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
                 if not shapes and self.orders(args):

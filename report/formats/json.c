@@ -4,6 +4,7 @@
 #include "base/jsonc.h"
 #include "report/writing.h"
 #include "spec/facts.h"
+#include "spec/range.h"
 #include "spec/table.h"
 
 typedef struct json_object json;
@@ -109,6 +110,21 @@ json *tp_finding_json(const tp_source *source, const tp_finding *f)
     return o;
 }
 
+/* "values": between what elements of inputs lie, where any says it. */
+static void add_values(json *o, const tp_kernel *k)
+{
+    json *values = NULL;
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        tp_str text = tp_range_text(k->arena, k, &k->operands[i]);
+        if (!text.n)
+            continue;
+        values = values ? values : json_object_new_array();
+        json_object_array_add(values, tp_jsonc_string(text));
+    }
+    if (values)
+        json_object_object_add(o, "values", values);
+}
+
 static json *domain(const tp_spec *spec)
 {
     const tp_kernel *k = spec->kernels[0];
@@ -160,6 +176,7 @@ static json *domain(const tp_spec *spec)
         json_object_array_add(contracts, c);
     }
     json_object_object_add(o, "contracts", contracts);
+    add_values(o, k);
     json_object_object_add(o, "origin", json_object_new_string(tp_sizes_inferred(k->doc) ? "inferred" : "declared"));
     return o;
 }
