@@ -42,9 +42,10 @@ size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t 
     tp_strides(a, stride);
     for (uint32_t d = 0; d < ndims; d++)
         n *= (size_t)a->dims[dims[d]];
-    size_t *r = TP_NEWN(e->arena, size_t, n + 1);
+    size_t *r = tp_take_room(e, n + 1);
     for (size_t i = 0; i < n; i++) {
         size_t rest = i;
+        r[i] = 0;
         for (uint32_t d = ndims; d-- > 0; rest /= (size_t)a->dims[dims[d]])
             r[i] += rest % (size_t)a->dims[dims[d]] * stride[dims[d]];
     }

@@ -7,7 +7,7 @@
 #include "spec/elementary.h"
 #include "spec/syntax.h"
 
-enum { MAX_TURNS = 100000000 };
+enum { MAX_TURNS = 1 << 18, MAX_WORK = 200000000 }; /* of a while loop; work in the units of tp_reference_pay() */
 
 static void shape_value(evaluator *e, tp_vid v)
 {
@@ -471,7 +471,9 @@ void tp_reference_pay(evaluator *e, const tp_inst *i)
     size_t n = e->values[i->out].n;
     for (uint32_t a = 0; a < i->nargs; a++)
         n += e->values[i->args[a]].n;
-    tp_spend(e->arena, 8 + (int64_t)(e->domain ? n / 2 : n / 8));
+    int64_t units = 8 + (int64_t)(e->domain ? n / 2 : n / 8);
+    e->work += units;
+    tp_spend(e->arena, units);
 }
 
 void tp_reference_compute(evaluator *e, const tp_inst *i)
@@ -514,6 +516,16 @@ static void assign(evaluator *e, const tp_statement *s, const tp_region *r)
     tp_reference_copy(e, s->var, s->value);
 }
 
+static _Noreturn void give_up_turning(evaluator *e, const tp_statement *s)
+{
+    tp_buf text = {.arena = e->arena};
+    tp_print_node(&text, s->syntax->value);
+    tp_give_up(e, tp_printf(e->arena,
+                            "`while %.*s` of the reference does not come to an end: it turned %d times, or for "
+                            "too long",
+                            TP_FMT(tp_buf_view(&text)), MAX_TURNS));
+}
+
 static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
@@ -550,15 +562,17 @@ static void run_region(evaluator *e, const tp_region *r)
             }
             break;
         }
-        case TP_WHILE:
+        case TP_WHILE: {
+            int64_t before = e->work, turns = 0;
             for (run_region(e, &statement->test); e->values[statement->value].at[0] != 0;
                  run_region(e, &statement->test)) {
-                if (++e->turns > MAX_TURNS)
-                    tp_give_up(e, TP_S("a while loop of the reference turns too often"));
+                if (++turns > MAX_TURNS || e->work - before > (e->domain ? MAX_WORK / 8 : MAX_WORK))
+                    give_up_turning(e, statement);
                 tp_reference_decide(e, statement->value);
                 run_region(e, &statement->body);
             }
             break;
+        }
         case TP_ASSERT:
             for (size_t n = 0; n < e->values[statement->value].n; n++)
                 if (e->values[statement->value].at[n] == 0)

@@ -36,7 +36,7 @@ typedef struct evaluator {
     uint32_t ndying, ndead; /* so many of them have been given back */
     TP_VEC(spare_room) spare;
     struct chain *chain; /* of strips.c */
-    int64_t turns;       /* of while loops */
+    int64_t work;        /* units so far */
     bool undecided;
     tp_str why;
 } evaluator;
@@ -82,7 +82,7 @@ void tp_reference_scan(evaluator *e, const tp_inst *i);
 /* dot.c: numbers and planes */
 void tp_reference_dot(evaluator *e, const tp_inst *i);
 void tp_strides(const array *a, size_t *stride);
-/* Offsets of all positions along the named dimensions, in order. */
+/* Offsets of all positions along the named dimensions, in order; count + 1 words of tp_take_room(). */
 size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t ndims, size_t *count);
 
 /* planes.c: what values mean (domains/); with a domain only */

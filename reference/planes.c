@@ -95,7 +95,7 @@ static void move(evaluator *e, const tp_inst *i)
         any |= e->values[i->args[a]].meaning.plane[0] != NULL;
     if (!any)
         return;
-    double **data = TP_NEWN(e->arena, double *, n), *numbers = out->at;
+    double **data = tp_take_room(e, n), *numbers = out->at;
     make_room(e, out);
     for (uint32_t a = 0; a < n; a++) {
         array *from = &e->values[i->args[a]];
@@ -111,6 +111,7 @@ static void move(evaluator *e, const tp_inst *i)
     }
     for (uint32_t a = 0; a < n; a++)
         e->values[i->args[a]].at = data[a];
+    tp_give_room(e, data, n);
     out->at = numbers;
     memcpy(out->meaning.plane, out->room, sizeof out->room);
 }
@@ -144,10 +145,13 @@ static void reduce(evaluator *e, const tp_inst *i)
             kept[nkept++] = d;
     }
     tp_groups g;
-    g.base = tp_offsets(e, a, kept, nkept, &g.nout);
-    g.offset = tp_offsets(e, a, reduced, nreduced, &g.nin);
+    size_t *base = tp_offsets(e, a, kept, nkept, &g.nout), *offset = tp_offsets(e, a, reduced, nreduced, &g.nin);
+    g.base = base;
+    g.offset = offset;
     tp_lanes x = tp_lanes_of_array(a), r = tp_lanes_of_result(e, out);
     tp_note_reference(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
+    tp_give_room(e, base, g.nout + 1);
+    tp_give_room(e, offset, g.nin + 1);
 }
 
 static void scan(evaluator *e, const tp_inst *i)
@@ -167,6 +171,7 @@ static void scan(evaluator *e, const tp_inst *i)
     for (size_t row = 0; n && row < rows; row++)
         any |= e->domain->scan(e->domain, tp_prim_of(i->prim), &r, &x, base[row] + (i->reverse ? (n - 1) * step : 0),
                                i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
+    tp_give_room(e, base, rows + 1);
     tp_note_reference(out, &r, any);
 }
 

@@ -670,6 +670,35 @@ static void translate_at(dialect *d, tp_syntax *s)
     s->value = dialect_call(d, n, "added_at", 3, n->kids + 1);
 }
 
+/* ys += [y] is ys.append(y) */
+static void translate_extension(dialect *d, tp_syntax *s)
+{
+    tp_node *v = s->value;
+    if (s->kind != TP_S_ASSIGN || !s->augmented || s->op != TP_O_ADD || v->kind != TP_N_SEQUENCE || !v->computed ||
+        v->nkids != 1)
+        return;
+    s->value = dialect_node(d, v, TP_N_METHOD, TP_S("append"), 2, (tp_node *[]){s->target, v->kids[0]});
+    s->kind = TP_S_EXPR;
+    s->augmented = false;
+    s->target = NULL;
+}
+
+/* o[i], m = … is part, m = …, then o[i] = part; the statements behind it. */
+static tp_block part_places(dialect *d, tp_syntax *s)
+{
+    tp_block behind = {0};
+    if (s->kind != TP_S_UNPACK)
+        return behind;
+    for (uint32_t i = 0; i < s->target->nkids; i++) {
+        tp_node *place = s->target->kids[i];
+        if (place->kind != TP_N_INDEX)
+            continue;
+        s->target->kids[i] = fresh_name(d, place, "part");
+        tp_push(d->c->arena, behind, dialect_statement(d, s, TP_S_STORE, place, s->target->kids[i]));
+    }
+    return behind;
+}
+
 static void translate_block(dialect *d, tp_block *b)
 {
     tp_block out = {0};
@@ -695,12 +724,18 @@ static void translate_block(dialect *d, tp_block *b)
             if (s->value->kids[k]->kind == TP_N_KEYWORD)
                 s->value->kids[k]->kids[0] = translate(d, s->value->kids[k]->kids[0]);
         translate_at(d, s);
+        translate_extension(d, s);
         translate_block(d, &s->body);
         translate_block(d, &s->orelse);
         if (s->kind == TP_S_STORE)
             join_indices(d, s->target);
+        tp_block behind = part_places(d, s);
         if (!translate_split(d, s, &out))
             tp_push(d->c->arena, out, s);
+        for (uint32_t k = 0; k < behind.len; k++) {
+            join_indices(d, behind.at[k]->target);
+            tp_push(d->c->arena, out, behind.at[k]);
+        }
     }
     *b = out;
 }

@@ -134,6 +134,9 @@ void tp_next(tp_parser *p)
     } else {
         p->now.kind = T_OP;
         uint32_t length = operator_length(t + p->i, n - p->i);
+        if (is_one_of(t[p->i], "{}"))
+            fail_at(p, p->i, p->i + 1, "give each entry a name: {'w': x} is w = x, p['w'] is w",
+                    "dicts and sets are not part of the language");
         if (!length)
             fail_at(p, p->i, p->i + 1, NULL, "this character has no meaning here");
         if (is_one_of(t[p->i], "(["))

@@ -61,6 +61,7 @@ struct tp_lower {
     tp_repeat *turns;                    /* the innermost loop */
     uint32_t branch;                     /* branches around the statement that depend on data, and loops */
     uint32_t nmemories, nhidden;         /* numbers given so far: memories, names that no text has */
+    uint32_t njoined;                    /* memories that turned out to be one */
     uint32_t *operand_memory;            /* references: as in locals */
     const tp_syntax **operand_changed;
     bool *operand_integers; /* outputs: NumPy's array is one of integers or bools, at least in some branch */
@@ -199,6 +200,8 @@ void lower_statements(tp_lower *l, const tp_block *b, tp_region *into);
 /* lower_conditional.c */
 /* a if c else b, of the condition c: one arm is computed. */
 tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c);
+/* References: what is x[0] behind arm[0] and x[1] behind arm[1]; its values are variables that the arms assign. */
+tp_thing *lower_one_thing_of(tp_lower *l, tp_thing *const *x, tp_region *arm, const tp_node *const *at);
 
 /* lower_slot.c */
 /* A new statement of this kind, at the end of the region. */

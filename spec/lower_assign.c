@@ -303,6 +303,9 @@ static void unpack(tp_lower *l, const tp_node *target, tp_things items, const tp
 
 void lower_unpack(tp_lower *l, const tp_syntax *s, const tp_place *b)
 {
+    for (uint32_t i = 0; i < s->target->nkids; i++)
+        if (s->target->kids[i]->kind == TP_N_INDEX) /* of references they have become statements */
+            lower_fail(l, s->target->kids[i], "store in a statement of its own", "several values go to several names");
     unpack(l, s->target, lower_several(l, s->value, s->target->nkids), s->value, b);
 }
 

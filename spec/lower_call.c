@@ -170,6 +170,9 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
         if (tp_str_is(n->text, LATER[i]))
             lower_fail(l, n, "`tileproof primitives` lists what this build supports",
                        "`%s` is part of the language but not supported by this build", LATER[i]);
+    if (tp_str_is(n->text, "dict") || tp_str_is(n->text, "set"))
+        tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, n), "give each entry a name of its own",
+                 "dicts and sets are not part of the language");
     refuse_call_form(l, n);
     refuse_reference_function(l, n);
     tp_str names[TP_PRIMS];

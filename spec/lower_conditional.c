@@ -9,6 +9,56 @@ static bool is_of_sizes(const tp_lower *l, tp_expr e)
     return e.id != 0;
 }
 
+static tp_dtype wider(tp_dtype a, tp_dtype b)
+{
+    return tp_is_float(a) || tp_is_float(b) || a == TP_WEAK_FLOAT || b == TP_WEAK_FLOAT ? TP_F64
+           : a == TP_BOOL && b == TP_BOOL                                               ? TP_BOOL
+                                                                                        : TP_I32;
+}
+
+/* A variable that each arm assigns its value to, as `to`. */
+static tp_vid lower_one_of(tp_lower *l, const tp_vid *values, tp_dtype to, tp_region *arm, const tp_node *const *at)
+{
+    uint32_t most = lower_value(l, values[0])->rank >= lower_value(l, values[1])->rank ? 0 : 1;
+    tp_vid var = -1;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t k = i ? !most : most;
+        l->region = &arm[k];
+        tp_vid v = lower_coerce(l, lower_promote(l, values[k], to, at[k]), to, at[k]);
+        const tp_value *y = lower_value(l, v);
+        if (!i)
+            var = lower_new_variable(l, to, y->rank, y->dims);
+        else
+            v = lower_broadcast(l, v, lower_value(l, var)->rank, lower_value(l, var)->dims, at[k]);
+        lower_assign_slot(l, var, v);
+    }
+    return var;
+}
+
+tp_thing *lower_one_thing_of(tp_lower *l, tp_thing *const *x, tp_region *arm, const tp_node *const *at)
+{
+    tp_region *outer = l->region;
+    if (x[0]->kind == TP_THING_TUPLE && x[1]->kind == TP_THING_TUPLE && x[0]->items.len == x[1]->items.len) {
+        tp_thing *all = lower_tuple(l, 0, NULL);
+        for (uint32_t i = 0; i < x[0]->items.len; i++) {
+            tp_thing *const item[] = {x[0]->items.at[i], x[1]->items.at[i]};
+            tp_push(l->c->arena, all->items, lower_one_thing_of(l, item, arm, at));
+        }
+        return all;
+    }
+    if (x[0]->kind != TP_THING_VALUE || x[1]->kind != TP_THING_VALUE || lower_is_ragged(l, x[0]->value) ||
+        lower_is_ragged(l, x[1]->value))
+        lower_fail(l, at[1], "return arrays of one shape, or as many values",
+                   "what a function returns is of another kind where a condition on data is not true");
+    tp_vid values[] = {x[0]->value, x[1]->value};
+    tp_vid var =
+        lower_one_of(l, values, wider(lower_value(l, values[0])->dtype, lower_value(l, values[1])->dtype), arm, at);
+    l->region = outer;
+    tp_thing *one = lower_value_object(l, var);
+    one->memory = lower_one_memory(l, x[0]->memory, x[1]->memory);
+    return one;
+}
+
 tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c)
 {
     tp_exprs *p = l->k->exprs;
@@ -36,23 +86,9 @@ tp_vid lower_conditional(tp_lower *l, const tp_node *n, tp_vid c)
     }
     if (tp_is_weak(d[0]) && tp_is_weak(d[1]) && !l->reference)
         lower_fail(l, n, "give one arm a dtype, e.g. full((), 1, float32)", "the choice of two literals has no dtype");
-    tp_dtype wide = tp_is_float(d[0]) || tp_is_float(d[1]) || d[0] == TP_WEAK_FLOAT || d[1] == TP_WEAK_FLOAT ? TP_F64
-                    : d[0] == TP_BOOL && d[1] == TP_BOOL                                                     ? TP_BOOL
-                                                                                                             : TP_I32;
-    tp_dtype to = l->reference ? wide : tp_is_weak(d[0]) ? d[1] : d[0];
-    uint32_t most = lower_value(l, v[0])->rank >= lower_value(l, v[1])->rank ? 0 : 1;
-    tp_vid var = -1;
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t at = i ? !most : most;
-        l->region = &arm[at];
-        v[at] = lower_coerce(l, lower_promote(l, v[at], to, n->kids[at + 1]), to, n->kids[at + 1]);
-        const tp_value *y = lower_value(l, v[at]);
-        if (!i)
-            var = lower_new_variable(l, to, y->rank, y->dims);
-        else
-            v[at] = lower_broadcast(l, v[at], lower_value(l, var)->rank, lower_value(l, var)->dims, n->kids[at + 1]);
-        lower_assign_slot(l, var, v[at]);
-    }
+    tp_dtype to = l->reference ? wider(d[0], d[1]) : tp_is_weak(d[0]) ? d[1] : d[0];
+    const tp_node *at[] = {n->kids[1], n->kids[2]};
+    tp_vid var = lower_one_of(l, v, to, arm, at);
     l->region = outer;
     tp_statement *statement = lower_statement(l, TP_IF);
     statement->value = c;

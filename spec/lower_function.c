@@ -189,6 +189,7 @@ tp_thing *lower_apply(tp_lower *l, const tp_function *f, const tp_arguments *arg
     for (uint32_t i = 0; i < f->nparameters; i++) /* a parameter is a local of its own, as wide as what is passed */
         lower_define(l, f->node->kids[i], n, values[i], &place);
     l->p->names.len = named;
+    l->frame->last = f->body;
     if (f->body)
         l->statements(l, f->body, l->region);
     else

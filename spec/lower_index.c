@@ -22,6 +22,7 @@ typedef struct part {
     uint32_t dim;   /* of the value */
     tp_expr from;   /* INDEX, SLICE: the start, where the sizes tell it; else no id */
     bool inside;    /* and literals say that it lies inside */
+    bool backwards; /* SLICE: its last element comes first */
 } part;
 
 typedef struct place {
@@ -167,6 +168,31 @@ static bool lies_inside(tp_lower *l, tp_expr from, tp_expr size, tp_expr extent)
     return tp_expr_is_const(p, left, &least) && least >= 0;
 }
 
+/* x[lo:hi:-step], from lo down to above hi: the same elements upwards, turned. */
+static part backwards_part(tp_lower *l, const tp_node *n, tp_expr extent, int64_t step)
+{
+    tp_exprs *p = l->k->exprs;
+    span s = {.l = l};
+    tp_expr one = tp_const(p, 1),
+            first = is_absent(n->kids[0]) ? tp_op2(p, TP_E_SUB, extent, one) : bound(&s, n->kids[0], extent),
+            end = is_absent(n->kids[1]) ? tp_const(p, -1) : bound(&s, n->kids[1], extent),
+            count = tp_expr_normal(p, tp_op2(p, TP_E_CDIV, tp_op2(p, TP_E_SUB, first, end), tp_const(p, step))),
+            steps = tp_op2(p, TP_E_MUL, tp_const(p, step), tp_op2(p, TP_E_SUB, count, one));
+    int64_t v;
+    if (!l->reference || s.symbols.len)
+        lower_fail(l, n, "turn a slice: flip(x[lo:hi], 0)",
+                   "the bounds of a slice backwards are not known from the sizes");
+    if (tp_exprs_overflowed(p))
+        lower_fail(l, n, NULL, "this integer expression is too large");
+    if (tp_expr_is_const(p, count, &v) && v < 0)
+        lower_fail(l, n, NULL, "a slice of %lld elements", (long long)v);
+    part x = {.kind = PART_SLICE, .node = n, .stride = step, .size = count, .backwards = true};
+    x.from = tp_expr_normal(p, tp_op2(p, TP_E_SUB, first, steps));
+    x.start = lower_weak_int(l, x.from);
+    x.inside = lies_inside(l, x.from, tp_op2(p, TP_E_ADD, steps, one), extent);
+    return x;
+}
+
 static part slice_part(tp_lower *l, const tp_node *n, tp_expr extent)
 {
     tp_exprs *p = l->k->exprs;
@@ -176,8 +202,10 @@ static part slice_part(tp_lower *l, const tp_node *n, tp_expr extent)
         x.stride = lower_literal_int(l, step, "the step of a slice");
     if (x.stride == -1 && is_absent(lo) && is_absent(n->kids[1]))
         return (part){.kind = PART_FLIP, .node = n, .size = extent};
-    if (x.stride < 1)
-        lower_fail(l, step, "write x[::-1] for all of it backwards", "the step of a slice is at least 1");
+    if (!x.stride)
+        lower_fail(l, step, NULL, "a slice with a step of 0");
+    if (x.stride < 0)
+        return backwards_part(l, n, extent, -x.stride);
     x.start = is_absent(lo) ? lower_weak_int(l, x.from) : scalar_index(l, lo, lower_expr(l, lo), extent, &x.from);
     x.size = extent_of(l, n, extent);
     if (!x.size.id && (!l->reference || x.stride > 1))
@@ -200,7 +228,7 @@ static part slice_part(tp_lower *l, const tp_node *n, tp_expr extent)
 void lower_slice(tp_lower *l, const tp_node *n, tp_expr extent, tp_vid *start, tp_expr *size, int64_t *stride)
 {
     part x = slice_part(l, n, extent);
-    if (x.kind != PART_SLICE)
+    if (x.kind != PART_SLICE || x.backwards)
         lower_fail(l, n, "read it and use flip", "a ref is not read backwards");
     *start = x.start;
     *size = x.size;
@@ -343,6 +371,15 @@ static void check_lengths(tp_lower *l, tp_vid v, place *at)
     }
 }
 
+static tp_vid flipped(tp_lower *l, tp_vid v, uint32_t axis, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+    lower_emit(l, TP_P_FLIP, out, 1, &v, n)->integer = axis;
+    lower_lengths(l, out, v, NULL);
+    return out;
+}
+
 static tp_vid part_at(tp_lower *l, tp_vid v, place *at, const tp_node *n)
 {
     check_lengths(l, v, at);
@@ -354,12 +391,8 @@ static tp_vid part_at(tp_lower *l, tp_vid v, place *at, const tp_node *n)
     bool same = !at->arrays;
     for (uint32_t i = 0; i < at->n; i++) {
         const part *q = &at->parts[i];
-        if (q->kind == PART_FLIP) {
-            const tp_value *x = lower_value(l, v);
-            tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
-            lower_emit(l, TP_P_FLIP, out, 1, &v, n)->integer = q->dim;
-            lower_lengths(l, out, v, NULL);
-            v = out;
+        if (q->kind == PART_FLIP || q->backwards) {
+            v = flipped(l, v, q->dim, n);
         } else if (q->kind == PART_RAGGED) {
             v = lower_ragged_slice(l, v, q->dim, q->start, q->stop, q->node);
         } else if (q->kind == PART_ARRAY) {
@@ -466,6 +499,11 @@ static tp_vid with_at(tp_lower *l, tp_vid old, const place *at, const tp_node *n
             kept[rank++] = q->size;
     }
     v = lower_broadcast(l, v, rank, kept, value);
+    for (uint32_t i = 0, d = 0; i < at->n; i++) {
+        if (at->parts[i].kind == PART_FLIP || at->parts[i].backwards)
+            v = flipped(l, v, d, value);
+        d += at->parts[i].kind != PART_INDEX;
+    }
     args[1] = lower_reshape(l, v, x.rank, full, value);
     tp_vid out = lower_new_value(l, x.dtype, x.rank, x.dims);
     lower_emit(l, TP_P_DYNAMIC_UPDATE, out, 2 + x.rank, args, n);
@@ -515,8 +553,7 @@ tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, con
     read_place(l, n, &x, &at);
     for (uint32_t i = 0, d = 0; i < at.n; i++) {
         part *q = &at.parts[i];
-        if (q->kind == PART_ARRAY || q->kind == PART_FLIP || q->kind == PART_NEW || q->stride > 1 ||
-            (q->kind == PART_RAGGED && ragged))
+        if (q->kind == PART_ARRAY || q->kind == PART_NEW || q->stride > 1 || (q->kind == PART_RAGGED && ragged))
             lower_fail(l, q->node, "assign one element or slice at a time, in a loop",
                        "this subscript cannot be assigned");
         if (q->kind == PART_RAGGED) {

@@ -82,6 +82,13 @@ static const struct {
      "    return max(where(hot, data, -inf), axis=1)"},
     {"segment_min", "def segment_min(data, segment_ids, num_segments):\n"
                     "    return -segment_max(-data, segment_ids, num_segments)"},
+    {"fliplr", "def fliplr(m):\n"
+               "    return flip(m, 1)"},
+    {"flipud", "def flipud(m):\n"
+               "    return flip(m, 0)"},
+    {"rot90", "def rot90(m, k=1):\n"
+              "    check(k == 1, 'rot90: k is 1')\n"
+              "    return flip(swapaxes(m, 0, 1), 0)"},
     {"trunc", "def trunc(x):\n"
               "    return where(x < 0, ceil(x), floor(x))"},
     {"log10", "def log10(x):\n"

@@ -59,6 +59,7 @@ uint32_t lower_one_memory(tp_lower *l, uint32_t a, uint32_t b)
 {
     if (!a || !b || a == b)
         return a ? a : b;
+    l->njoined++;
     for (uint32_t i = 0; i < l->locals.len; i++) {
         if (l->locals.at[i].memory == b)
             l->locals.at[i].memory = a;

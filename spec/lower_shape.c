@@ -282,17 +282,32 @@ static tp_expr count_of(tp_lower *l, const tp_node *n, const char *what)
 }
 
 /* tile(x, reps), reps per dimension; repeat(x, n, axis). */
+/* All elements in one dimension. */
+static tp_vid in_a_row(tp_lower *l, tp_vid v, const tp_node *n)
+{
+    const tp_value *x = lower_value(l, v);
+    tp_expr all = tp_const(l->k->exprs, 1);
+    if (lower_is_ragged(l, v))
+        lower_fail(l, n, "name the axis", "a slice whose size is not known from the sizes");
+    for (uint32_t d = 0; d < x->rank; d++)
+        all = tp_op2(l->k->exprs, TP_E_MUL, all, x->dims[d]);
+    all = tp_expr_normal(l->k->exprs, all);
+    return lower_reshape(l, v, 1, &all, n);
+}
+
 static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     static const char *const TILE[] = {"x", "reps", NULL}, *const REPEAT[] = {"x", "n", "axis", NULL};
     const tp_node *args[3];
     tp_exprs *p = l->k->exprs;
-    lower_bind_args(l, n, 0, prim == TP_P_TILE ? TILE : REPEAT, prim == TP_P_TILE ? 2 : 3, args);
+    lower_bind_args(l, n, 0, prim == TP_P_TILE ? TILE : REPEAT, prim == TP_P_TILE || l->reference ? 2 : 3, args);
     tp_vid v = array_argument(l, args[0]);
+    bool flat = prim == TP_P_REPEAT && !args[2]; /* of all elements in a row */
+    v = flat ? in_a_row(l, v, n) : v;
     const tp_value *x = lower_value(l, v);
     tp_expr dims[TP_MAX_RANK], *times = TP_NEWN(l->c->arena, tp_expr, x->rank);
     const tp_node *const *reps = prim == TP_P_TILE ? per_dimension(l, args[1], x->rank, "the repetitions") : NULL;
-    int64_t axis = reps ? -1 : lower_read_axis(l, args[2], x->rank);
+    int64_t axis = reps ? -1 : flat ? 0 : lower_read_axis(l, args[2], x->rank);
     for (uint32_t d = 0; d < x->rank; d++) {
         times[d] = reps                 ? count_of(l, reps[d], "a repetition")
                    : (int64_t)d == axis ? count_of(l, args[1], "a repetition")
@@ -306,25 +321,45 @@ static tp_vid call_tile_repeat(tp_lower *l, tp_prim prim, const tp_node *n)
     return out;
 }
 
-/* roll(x, shift, axis): to higher indices, around; flip(x, axis). */
+static tp_vid turned(tp_lower *l, tp_prim prim, tp_vid v, const tp_node *shift, int64_t axis, const tp_node *n)
+{
+    tp_vid args[2] = {v, -1};
+    if (shift) {
+        args[1] = lower_coerce(l, lower_expr(l, shift), TP_I32, shift);
+        if (lower_value(l, args[1])->rank)
+            lower_fail(l, shift, NULL, "the shift is an int32 scalar");
+    }
+    const tp_value *x = lower_value(l, v);
+    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
+    lower_emit(l, prim, out, shift ? 2 : 1, args, n)->integer = axis;
+    return out;
+}
+
+/* roll(x, shift, axis): to higher indices, around; flip(x, axis). References have several axes, and none: all of them;
+ * without axes, roll is of all elements in a row. */
 static tp_vid call_roll_flip(tp_lower *l, tp_prim prim, const tp_node *n)
 {
     static const char *const ROLL[] = {"x", "shift", "axis", NULL}, *const FLIP[] = {"x", "axis", NULL};
     const tp_node *args[3];
     bool roll = prim == TP_P_ROLL;
-    lower_bind_args(l, n, 0, roll ? ROLL : FLIP, roll ? 3 : 2, args);
-    tp_vid v[2] = {array_argument(l, args[0]), -1};
-    const tp_value *x = lower_value(l, v[0]);
-    if (roll) {
-        v[1] = lower_coerce(l, lower_expr(l, args[1]), TP_I32, args[1]);
-        x = lower_value(l, v[0]);
-        if (lower_value(l, v[1])->rank)
-            lower_fail(l, args[1], NULL, "the shift is an int32 scalar");
-    }
-    int64_t axis = lower_read_axis(l, args[roll ? 2 : 1], x->rank);
-    tp_vid out = lower_new_value(l, x->dtype, x->rank, x->dims);
-    lower_emit(l, prim, out, roll ? 2 : 1, v, n)->integer = axis;
-    return out;
+    lower_bind_args(l, n, 0, roll ? ROLL : FLIP, (roll ? 3 : 2) - (uint32_t)l->reference, args);
+    tp_vid v = array_argument(l, args[0]);
+    const tp_value x = *lower_value(l, v);
+    const tp_node *axis = args[roll ? 2 : 1], *shift = roll ? args[1] : NULL;
+    if (!l->reference)
+        return turned(l, prim, v, shift, lower_read_axis(l, axis, x.rank), n);
+    int64_t axes[TP_MAX_RANK] = {0};
+    uint32_t count = axis ? lower_read_axes(l, axis, x.rank, axes) : roll ? 1 : x.rank;
+    for (uint32_t d = 0; !axis && d < count; d++)
+        axes[d] = d;
+    bool each = shift && shift->kind == TP_N_SEQUENCE;
+    if (each && (!axis || shift->nkids != count))
+        lower_fail(l, shift, NULL, "%u shifts along %u axes", shift->nkids, axis ? count : 0);
+    if (roll && !axis)
+        v = in_a_row(l, v, n);
+    for (uint32_t i = 0; i < count; i++)
+        v = turned(l, prim, v, each ? shift->kids[i] : shift, axes[i], n);
+    return roll && !axis ? lower_reshape(l, v, x.rank, x.dims, n) : v;
 }
 
 /* The dimensions of the index stand where the axis was. */

@@ -393,9 +393,94 @@ static void lower_return(tp_lower *l, const tp_syntax *s)
     bool inside = l->reference ? l->calls && l->branch == l->frame->branch : l->calls && ends_function(l, s);
     if (!inside)
         tp_raise(l->c, TP_RULE_SPEC_TYPE, s->value ? tp_node_loc(l->c, s->value) : tp_json_place(s->line),
-                 "assign the result to a name and return that at the end",
-                 "`return` is the last statement of a function");
+                 !l->calls      ? "assign the outputs"
+                 : l->reference ? "assign the result to a name where it is found, and return that at the end"
+                                : "assign the result to a name and return that at the end",
+                 !l->calls      ? "`return` outside of a function"
+                 : l->reference ? "`return` inside of a loop"
+                                : "`return` is the last statement of a function");
     l->returned = returned_object(l, s);
+}
+
+/* ---- return under a condition ---- */
+
+static bool may_return(const tp_block *b)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < b->len && !found; i++)
+        found = b->at[i]->kind == TP_S_RETURN ||
+                (b->at[i]->kind == TP_S_IF && (may_return(&b->at[i]->body) || may_return(&b->at[i]->orelse)));
+    return found;
+}
+
+/* One arm and what comes behind it, to the end of the function; what it returns. */
+static tp_thing *lower_to_the_end(tp_lower *l, const tp_block *arm, const tp_block *b, uint32_t at, tp_region *into,
+                                  const tp_place *outer)
+{
+    tp_block *all = TP_NEW(l->c->arena, tp_block);
+    const void *before = l->frame->last;
+    for (uint32_t i = 0; i < arm->len; i++)
+        tp_push(l->c->arena, *all, arm->at[i]);
+    for (uint32_t i = at + 1; i < b->len; i++)
+        tp_push(l->c->arena, *all, b->at[i]);
+    l->frame->last = all;
+    lower_under(l, all, into, outer);
+    l->frame->last = before;
+    return l->returned;
+}
+
+/* What variables hold by now. */
+static void read_variables(tp_lower *l, tp_thing *x, const tp_node *n)
+{
+    if (x->kind == TP_THING_VALUE)
+        x->value = lower_copy_of_slot(l, x->value, n);
+    for (uint32_t i = 0; i < x->items.len; i++)
+        read_variables(l, x->items.at[i], n);
+}
+
+/* if c: return x; rest: both arms go on to the end of the function, and it returns what one of them does. Statement
+ * number `at` of b, which the function ends with. */
+static void lower_returning_if(tp_lower *l, const tp_block *b, uint32_t at, tp_region *into, const tp_place *outer)
+{
+    const tp_syntax *s = b->at[at];
+    bool truth;
+    tp_vid v = -1;
+    if (lower_known(l, s->value, &truth, &v)) {
+        lower_to_the_end(l, truth ? &s->body : &s->orelse, b, at, into, outer);
+        return;
+    }
+    tp_vid c = scalar_condition(l, v < 0 ? lower_expr(l, s->value) : v, s->value, "use where on arrays");
+    tp_region arm[2] = {0};
+    tp_thing *x[2];
+    const tp_node *where[] = {s->value, s->value};
+    uint32_t base = l->frame->base, mark = l->locals.len, joined = l->njoined;
+    tp_local *were = TP_NEWN(l->c->arena, tp_local, mark - base + 1);
+    memcpy(were, l->locals.at + base, (mark - base) * sizeof *were);
+    l->branch++;
+    l->frame->branch++;
+    for (int i = 0; i < 2; i++) {
+        l->returned = NULL;
+        x[i] = lower_to_the_end(l, i ? &s->orelse : &s->body, b, at, &arm[i], outer);
+        l->syntax = s;
+        if (!x[i])
+            lower_fail(l, s->value, "return a value in every case",
+                       "this function returns nothing where the condition is %s", i ? "false" : "true");
+        if (l->njoined != joined)
+            lower_fail(l, s->value, "return copies: x.copy()",
+                       "arrays that share their elements, under a condition on data that decides what is returned");
+        lower_drop_locals(l, mark); /* names are rebound in one arm alone */
+        memcpy(l->locals.at + base, were, (mark - base) * sizeof *were);
+    }
+    l->frame->branch--;
+    l->branch--;
+    l->region = into;
+    l->returned = lower_one_thing_of(l, x, arm, where);
+    l->region = into;
+    tp_statement *statement = lower_statement(l, TP_IF);
+    statement->value = c;
+    statement->body = arm[0];
+    statement->orelse = arm[1];
+    read_variables(l, l->returned, s->value);
 }
 
 static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const tp_place *outer)
@@ -421,7 +506,13 @@ static void lower_under(tp_lower *l, const tp_block *b, tp_region *into, const t
                                            : "do the rest under an `if`",
                      "`%s` is not part of the language", s->kind == TP_S_BREAK ? "break" : "continue");
         case TP_S_EXPR: lower_effect(l, s); break;
-        case TP_S_IF: lower_if(l, s, &here); break;
+        case TP_S_IF:
+            if (l->reference && l->calls && b == l->frame->last && (may_return(&s->body) || may_return(&s->orelse))) {
+                lower_returning_if(l, b, i, into, outer);
+                return;
+            }
+            lower_if(l, s, &here);
+            break;
         case TP_S_FOR: lower_for(l, s, &here); break;
         case TP_S_WHILE: lower_while(l, s); break;
         case TP_S_DEF: lower_def(l, s, &here); break;

@@ -21,19 +21,25 @@ static bool well_formed(tp_str s)
 }
 
 /* Words of the language that no name may take. */
-static bool is_reserved(tp_str s)
+/* Arrays may be named as functions are, which are called: cos[...] beside cos(x). */
+static bool is_reserved(tp_str s, bool array)
 {
-    static const char *const WORDS[] = {
-        "and",      "or",        "not",  "implies", "if",   "else",  "elif",  "for",    "in",
-        "range",    "while",     "def",  "return",  "with", "True",  "False", "cdiv",   "next_power_of_2",
-        "align_up", "inf",       "nan",  "ds",      "load", "store", "check", "forall", "matmul",
-        "softmax",  "logsumexp", "mean", "len",     "d0",   "None",
-    };
+    static const char *const WORDS[] =
+        {
+            "and",      "or",    "not", "implies", "if",   "else",  "elif",  "for",    "in",
+            "range",    "while", "def", "return",  "with", "True",  "False", "cdiv",   "next_power_of_2",
+            "align_up", "inf",   "nan", "ds",      "load", "store", "check", "forall", "len",
+            "d0",       "None",
+        },
+                             *const FUNCTIONS[] = {"matmul", "softmax", "logsumexp", "mean"};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
             return true;
+    for (size_t i = 0; !array && i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++)
+        if (tp_str_is(s, FUNCTIONS[i]))
+            return true;
     tp_dtype d = tp_dtype_find(s); /* b1 is a dtype where one is expected, and else a name */
-    return tp_prim_find(s) != TP_PRIMS || (d != TP_NO_DTYPE && tp_str_is(s, tp_dtype_info(d)->name));
+    return (!array && tp_prim_find(s) != TP_PRIMS) || (d != TP_NO_DTYPE && tp_str_is(s, tp_dtype_info(d)->name));
 }
 
 void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, uint32_t index, tp_loc loc)
@@ -42,7 +48,7 @@ void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, ui
     if (!well_formed(name))
         tp_raise(c, TP_RULE_SPEC_NAME, loc, "use letters, digits and _, at most 64", "`%.*s` cannot be a name",
                  TP_FMT(name));
-    if (is_reserved(name))
+    if (is_reserved(name, kind == TP_NAME_OPERAND))
         tp_raise(c, TP_RULE_SPEC_NAME, loc, "choose another name", "`%.*s` is a word of the language", TP_FMT(name));
     if (old) {
         tp_linecol at = tp_linecol_of(c->source, old->loc.start);

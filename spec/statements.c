@@ -43,6 +43,15 @@ static bool is_names(const tp_node *n)
     return names;
 }
 
+/* o[i], m = …: places, too */
+static bool is_names_and_places(const tp_node *n)
+{
+    bool both = n->kind == TP_N_SEQUENCE && n->nkids > 0;
+    for (uint32_t i = 0; both && i < n->nkids; i++)
+        both = n->kids[i]->kind == TP_N_NAME || n->kids[i]->kind == TP_N_INDEX;
+    return both;
+}
+
 static void make_check(tp_parser *p, tp_syntax *s, tp_token from, tp_node *c, tp_node *text)
 {
     s->kind = TP_S_EXPR;
@@ -169,6 +178,8 @@ static void parse_simple(tp_parser *p, tp_syntax *s, tp_block *into)
         return;
     }
     bool names = is_names(target) && aug == TP_OPERATOR_COUNT;
+    if (!names && is_names_and_places(target) && aug == TP_OPERATOR_COUNT)
+        names = p->python = true;
     if (target->kind != TP_N_NAME && target->kind != TP_N_INDEX && !names)
         tp_raise(p->c, TP_RULE_SPEC_SYNTAX, tp_node_loc(p->c, target), NULL,
                  target->kind == TP_N_SEQUENCE ? "several values go to several names"

@@ -138,7 +138,9 @@ void tp_parse_parameters(tp_parser *p, const char *close, tp_node_vec *into)
             continue;
         }
         if (name.kind != T_NAME || tp_is_keyword(name.text))
-            tp_fail_token(p, name, NULL, "a parameter is a name");
+            tp_fail_token(p, name, tp_str_is(name.text, "**") ? "name each of them" : NULL,
+                          tp_str_is(name.text, "**") ? "a function takes a fixed number of arguments"
+                                                     : "a parameter is a name");
         tp_next(p);
         if (!lambda && tp_accept(p, ":"))
             parse_annotation(p);
@@ -321,7 +323,9 @@ tp_node *tp_parse_operand(tp_parser *p)
         tp_fail_token(p, t, NULL, "the text ends where a value is expected");
     } else {
         tp_fail_token(p, t,
-                      tp_str_is(t.text, "@") ? "write `if i == 0:` for pl.when; jax.jit is the one decorator" : NULL,
+                      tp_str_is(t.text, "@") ? "write `if i == 0:` for pl.when; jax.jit is the one decorator"
+                      : tp_str_is(t.text, "*") || tp_str_is(t.text, "**") ? "write the arguments out: f(a[0], a[1])"
+                                                                          : NULL,
                       tp_printf(p->c->arena, "found `%.*s` where a value is expected", TP_FMT(t.text)).p);
     }
     return parse_postfix(p, n, t);

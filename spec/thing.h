@@ -66,8 +66,9 @@ struct tp_frame {
     tp_map assigned;       /* names that it assigns somewhere: they are its locals everywhere */
     struct tp_local *kept; /* done: its locals as they were */
     uint32_t nkept;
-    uint32_t branch; /* branches around the call */
-    bool seen;       /* functions were defined in it */
+    uint32_t branch;  /* branches around the call */
+    const void *last; /* the tp_block that it ends with: behind it, it returns */
+    bool seen;        /* functions were defined in it */
 };
 
 /* A loop that is lowered. */
