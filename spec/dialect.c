@@ -156,12 +156,19 @@ static bool is_module(const dialect *d, const tp_node *n)
 
 static const struct {
     const char *theirs, *ours;
-} FUNCTIONS[] = {{"amax", "max"},           {"amin", "min"},
-                 {"absolute", "abs"},       {"fabs", "abs"},
-                 {"negative", "neg"},       {"sigmoid", "logistic"},
-                 {"expit", "logistic"},     {"swish", "silu"},
-                 {"concat", "concatenate"}, {"broadcasted_iota", "iota"},
-                 {"average", "mean"},       {"rint", "round"},
+} FUNCTIONS[] = {{"amax", "max"},
+                 {"amin", "min"},
+                 {"absolute", "abs"},
+                 {"fabs", "abs"},
+                 {"negative", "neg"},
+                 {"sigmoid", "logistic"},
+                 {"expit", "logistic"},
+                 {"swish", "silu"},
+                 {"concat", "concatenate"},
+                 {"broadcasted_iota", "iota"},
+                 {"average", "mean"},
+                 {"rint", "round"},
+                 {"ascontiguousarray", "asarray"},
                  {"isfinite", "is_finite"}};
 
 static const struct {
@@ -309,6 +316,17 @@ static tp_node *operator_method(dialect *d, tp_node *n)
             out->kids[1] = keyword_node(d, "axis", out->kids[1]);
         return out;
     }
+    if (tp_str_is(n->text, "accumulate") && n->nkids > 1) {
+        static const char *const RUNNING[][2] = {
+            {"add", "cumsum"}, {"multiply", "cumprod"}, {"maximum", "cummax"}, {"minimum", "cummin"}};
+        for (size_t i = 0; i < sizeof RUNNING / sizeof *RUNNING; i++) {
+            if (!tp_str_is(x->text, RUNNING[i][0]))
+                continue;
+            tp_node *first[] = {n->kids[1], keyword_node(d, "axis", int_node(d, n, 0))};
+            return n->nkids == 2 ? dialect_call(d, n, RUNNING[i][1], 2, first)
+                                 : dialect_call(d, n, RUNNING[i][1], n->nkids - 1, n->kids + 1);
+        }
+    }
     for (size_t i = 0; tp_str_is(n->text, "outer") && n->nkids == 3 && i < sizeof OPERATORS / sizeof *OPERATORS; i++)
         if (tp_str_is(x->text, OPERATORS[i].name)) { /* of vectors: a matrix on the right is refused by its rank */
             tp_node *column[] = {n->kids[1], dialect_node(d, n, TP_N_COLON, (tp_str){NULL, 0}, 0, NULL),
@@ -383,6 +401,8 @@ static tp_node *translate_call(dialect *d, tp_node *n)
         return n;
     n->text = renamed(n->text);
     take_keyword(n, "precision");
+    if (tp_str_is(n->text, "argsort") || tp_str_is(n->text, "sort")) /* equal elements keep their order */
+        take_keyword(n, "kind"), take_keyword(n, "stable");
     take_keyword(n, "optimize");
     if (!tp_str_is(n->text, "dot"))
         take_keyword(n, "preferred_element_type");

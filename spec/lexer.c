@@ -44,7 +44,8 @@ static void lex_number(tp_parser *p)
         }
     }
     if (i < n && is_name_char(t[i]))
-        fail_at(p, p->now.from, i + 1, NULL, "a number runs into a name");
+        fail_at(p, p->now.from, i + 1, t[p->now.from] == '0' ? "numbers are decimal: 15 for 0xf" : NULL,
+                "a number runs into a name");
     p->i = i;
 }
 

@@ -40,7 +40,7 @@ static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
     if (o->role == TP_SCRATCH)
         lower_fail(l, n, "a reference sees whole arrays only", "`%.*s` is scratch of the kernel", TP_FMT(o->name));
     if (l->p->operand_value[operand] < 0)
-        lower_fail(l, n, NULL, "output `%.*s` is used before it is assigned", TP_FMT(o->name));
+        lower_fail(l, n, "begin with zeros(shape)", "output `%.*s` is used before it is assigned", TP_FMT(o->name));
     return l->p->operand_value[operand];
 }
 

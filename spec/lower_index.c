@@ -542,31 +542,69 @@ tp_vid lower_masked_with(tp_lower *l, tp_vid old, tp_vid mask, tp_vid v, const t
     return lower_where(l, mask, v, old, value);
 }
 
+/* All of a dimension of `old`, with v in every few places of it: x[start::stride] = v. */
+static tp_vid every_few(tp_lower *l, tp_vid old, uint32_t along, const part *by, tp_vid v, const tp_node *value)
+{
+    const tp_value x = *lower_value(l, old);
+    tp_expr dims[TP_MAX_RANK], flat[TP_MAX_RANK];
+    tp_vid stride = lower_weak_int(l, tp_const(l->k->exprs, by->stride)),
+           zero = lower_weak_int(l, tp_const(l->k->exprs, 0));
+    tp_vid at = lower_new_value(l, TP_I32, 1, &x.dims[along]);
+    lower_emit(l, TP_P_IOTA, at, 0, NULL, value)->integer = 0;
+    at = lower_binary(l, TP_P_SUB, at, by->start, value);
+    tp_vid number = lower_binary(l, TP_P_FLOORDIV, at, stride, value);
+    tp_vid hit = lower_binary(l, TP_P_EQ, lower_binary(l, TP_P_MUL, number, stride, value), at, value);
+    hit = lower_binary(l, TP_P_AND, hit, lower_binary(l, TP_P_GE, at, zero, value), value);
+    hit = lower_binary(l, TP_P_AND, hit, lower_binary(l, TP_P_LT, number, lower_weak_int(l, by->size), value), value);
+    for (uint32_t d = 0; d < x.rank; d++) {
+        dims[d] = d == along ? by->size : x.dims[d];
+        flat[d] = d == along ? x.dims[along] : tp_const(l->k->exprs, 1);
+    }
+    if (lower_value(l, v)->rank)
+        v = lower_take(l, lower_broadcast(l, v, x.rank, dims, value), lower_where(l, hit, number, zero, value), along,
+                       value);
+    return lower_where(l, lower_reshape(l, hit, x.rank, flat, value), v, old, value);
+}
+
 tp_vid lower_value_with(tp_lower *l, tp_vid old, const tp_node *n, tp_vid v, const tp_node *value)
 {
     place at;
     const tp_value x = *lower_value(l, old);
-    part *ragged = NULL;
+    part *ragged = NULL, *spread = NULL;
     uint32_t along = 0;
     if (!x.rank)
         lower_fail(l, n, NULL, "a scalar has no elements to assign");
     read_place(l, n, &x, &at);
     for (uint32_t i = 0, d = 0; i < at.n; i++) {
         part *q = &at.parts[i];
-        if (q->kind == PART_ARRAY || q->kind == PART_NEW || q->stride > 1 || (q->kind == PART_RAGGED && ragged))
+        bool apart = q->stride > 1;
+        if (q->kind == PART_ARRAY || q->kind == PART_NEW || (apart && (spread || q->backwards)) ||
+            (q->kind == PART_RAGGED && ragged))
             lower_fail(l, q->node, "assign one element or slice at a time, in a loop",
                        "this subscript cannot be assigned");
         if (q->kind == PART_RAGGED) {
             ragged = q;
             along = d;
         }
+        if (apart) {
+            spread = q;
+            along = d;
+        }
         d += q->kind != PART_INDEX;
     }
+    if (ragged && spread)
+        lower_fail(l, spread->node, "assign one element or slice at a time, in a loop",
+                   "this subscript cannot be assigned");
     v = lower_coerce(l, lower_promote(l, v, x.dtype, value), x.dtype, value);
     if (ragged) { /* all of that dimension, with the slice in it */
         tp_vid lo = ragged->start, hi = ragged->stop;
         ragged->kind = PART_ALL;
         v = lower_ragged_store(l, part_at(l, old, &at, n), along, lo, hi, v, value);
+    }
+    if (spread) {
+        part by = *spread;
+        *spread = (part){.kind = PART_ALL, .node = by.node, .dim = by.dim, .size = x.dims[by.dim]};
+        v = every_few(l, part_at(l, old, &at, n), along, &by, v, value);
     }
     return with_at(l, old, &at, n, v, value);
 }

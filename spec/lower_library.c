@@ -82,6 +82,14 @@ static const struct {
      "    return max(where(hot, data, -inf), axis=1)"},
     {"segment_min", "def segment_min(data, segment_ids, num_segments):\n"
                     "    return -segment_max(-data, segment_ids, num_segments)"},
+    {"diag", "def diag(v):\n"
+             "    i = arange(v.shape[0])\n"
+             "    if v.ndim == 1:\n"
+             "        return where(i[:, None] == i, v, 0)\n"
+             "    check(v.ndim == 2 and v.shape[0] == v.shape[1], 'diag: of a vector or a square matrix')\n"
+             "    return sum(where(i[:, None] == i, v, 0), axis=1)"},
+    {"heaviside", "def heaviside(x1, x2):\n"
+                  "    return where(x1 < 0, 0.0, where(x1 > 0, 1.0, where(x1 == 0, x2, x1)))"},
     {"fliplr", "def fliplr(m):\n"
                "    return flip(m, 1)"},
     {"flipud", "def flipud(m):\n"

@@ -115,8 +115,10 @@ static void check_loops(tp_lower *l, tp_str name, uint32_t level, const tp_synta
 void lower_check_lasting(tp_lower *l, tp_str name, uint32_t memory)
 {
     for (const tp_repeat *t = l->turns; t && memory; t = t->outer)
-        for (uint32_t i = 0; t->syntax && i < l->locals.len; i++)
-            if (l->locals.at[i].memory == memory && block_changes(&t->syntax->body, l->locals.at[i].name))
+        for (uint32_t i = 0; t->syntax && i < l->locals.len;
+             i++) /* what the loop makes is made again in the next turn */
+            if (l->locals.at[i].memory == memory && l->locals.at[i].level <= t->level &&
+                block_changes(&t->syntax->body, l->locals.at[i].name))
                 lower_fail_shared(l, tp_json_place(l->syntax->line), name, t->syntax);
 }
 

@@ -567,7 +567,7 @@ bool lower_is_function_word(const tp_lower *l, tp_str name)
 {
     size_t count;
     const char *const *all = tp_reference_functions(&count);
-    bool word = tp_prim_find(name) != TP_PRIMS;
+    bool word = tp_prim_find(name) != TP_PRIMS || tp_str_is(name, "ds") || tp_str_is(name, "load");
     for (size_t i = 0; i < count && !word; i++)
         word = tp_str_is(name, all[i]);
     return l->reference && word;
