@@ -9,6 +9,14 @@ const char *tp_memory_name(tp_memory m)
     return NAMES[m];
 }
 
+static bool names_semaphore(tp_str name)
+{
+    bool named = false;
+    for (tp_memory m = TP_MEM_SEMAPHORE; m <= TP_MEM_BARRIER; m++)
+        named |= tp_str_is(name, tp_memory_name(m));
+    return named;
+}
+
 /* The dtype, or parameter, of that name, which stands at `loc`. */
 static tp_dtype dtype_named(tp_reader *r, tp_str text, tp_loc loc)
 {
@@ -283,9 +291,7 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
 {
     static const tp_object OBJECTS[] = {TP_OBJECT_INPUT, TP_OBJECT_OUTPUT, TP_OBJECT_SCRATCH};
     const tp_json *space = role == TP_SCRATCH && v->type == TP_J_OBJECT ? tp_json_get(v, "memory_space") : NULL;
-    bool counts = space && space->type == TP_J_STRING &&
-                  (tp_str_is(space->u.string, "dma_semaphore") || tp_str_is(space->u.string, "semaphore") ||
-                   tp_str_is(space->u.string, "barrier_semaphore"));
+    bool counts = space && space->type == TP_J_STRING && names_semaphore(space->u.string);
     const tp_json *typed = counts ? tp_json_get(v, "dtype") : NULL;
     if (typed)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, typed->loc, "remove it", "a semaphore has no dtype; it counts");
