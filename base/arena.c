@@ -271,14 +271,24 @@ tp_refusal tp_arena_refusal(const tp_arena *a)
 }
 
 /* Noted up to where it leaves to. */
-static _Noreturn void refuse(tp_arena *a)
+static void note_refusal(tp_arena *a)
 {
     tp_refusal by = a->of_budget ? TP_REFUSED_BY_BUDGET : TP_REFUSED_BY_LIMIT;
     if (a->of_budget && a->budget)
         a->budget->refused = true;
-    tp_arena *x = a;
-    for (x->refusal = by; !catches(x) && x->parent; x->refusal = by)
-        x = x->parent;
+    for (a->refusal = by; !catches(a) && a->parent; a->refusal = by)
+        a = a->parent;
+}
+
+void tp_arena_refuse_share(tp_arena *a, const tp_arena *share)
+{
+    if (share->refusal != TP_REFUSED_BY_SYSTEM)
+        note_refusal(a);
+}
+
+static _Noreturn void refuse(tp_arena *a)
+{
+    note_refusal(a);
     tp_leave(a, TP_E_MEMORY);
 }
 

@@ -31,6 +31,8 @@ typedef enum tp_refusal {
     TP_REFUSED_BY_BUDGET /* the limit was what the budget leaves */
 } tp_refusal;
 tp_refusal tp_arena_refusal(const tp_arena *a);
+/* `share` had a part of what `a` may hold, and ended with TP_E_MEMORY: what it refused, `a` did. */
+void tp_arena_refuse_share(tp_arena *a, const tp_arena *share);
 /* `a`, from tp_arena_new(), becomes a child of `parent`: it is freed with it. It is on nobody's account, until
  * tp_arena_set_budget(). */
 void tp_arena_join(tp_arena *parent, tp_arena *a);

@@ -115,6 +115,8 @@ static tp_status equip_others(tp_devices *d, tp_arena *a, tp_trap *trap)
         tp_status st = tp_try(w->arena, prepare, w);
         if (st == TP_OK)
             continue;
+        if (st == TP_E_MEMORY)
+            tp_arena_refuse_share(a, w->arena);
         *trap = w->trap;
         return st;
     }
@@ -164,6 +166,8 @@ static tp_status run_all(tp_devices *d, tp_arena *a, tp_trap *trap, tp_run_stats
     tp_crew_sum_up(&d->crew, d->workers, stats);
     stats->threads = 1;
     *trap = keep(a, &d->workers[d->culprit].trap);
+    if (d->failed && d->status == TP_E_MEMORY)
+        tp_arena_refuse_share(a, d->workers[d->culprit].arena);
     return d->failed ? d->status : TP_OK;
 }
 

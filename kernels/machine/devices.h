@@ -6,8 +6,8 @@
 #include "kernels/machine/crew.h"
 #include "kernels/machine/order.h"
 
-/* Each copy is held against each other one. */
-enum { MOST_DEVICES = 64, MOST_NOTES = 1 << 20, MOST_COPIES = 1 << 13 };
+/* Each copy is held against each other one. Looks at one part are noted once where few others lie between. */
+enum { MOST_DEVICES = 64, MOST_NOTES = 1 << 20, MOST_COPIES = 1 << 13, RECENT = 64 };
 
 /* A device looked at a part of an operand after so many acts. */
 typedef struct touch {

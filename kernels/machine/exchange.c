@@ -133,7 +133,8 @@ void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool 
     if (!x->entered || !d->watched[operand])
         return;
     size_t after = d->order.acts[m->worker].len;
-    for (uint32_t i = x->touches.len; i-- > 0 && x->touches.at[i].after == after;)
+    uint32_t least = x->touches.len > RECENT ? x->touches.len - RECENT : 0;
+    for (uint32_t i = x->touches.len; i-- > least && x->touches.at[i].after == after;)
         if (x->touches.at[i].operand == operand && x->touches.at[i].writes == writes &&
             is_part(x->touches.at[i].part, s))
             return;
@@ -278,6 +279,7 @@ static void check_touches(tp_machine *m, size_t c, uint32_t number, bool destina
     const tp_slice *part = destination ? &p->destination : &p->source;
     const doing *x = &d->all[number];
     int64_t before = INT64_MIN;
+    tp_spend(m->arena, 1 + (int64_t)(x->touches.len / 2));
     for (uint32_t i = 0; i < x->touches.len; i++) {
         const touch *t = &x->touches.at[i];
         if (t->operand != operand || t->after > reached[number] || !(destination || t->writes) || !meets(t->part, part))

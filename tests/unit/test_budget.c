@@ -336,6 +336,29 @@ static void loops_without_end_are_cut_off_alike(void **state)
     forget(again);
 }
 
+/* Many looks at parts of what another device writes, between two waits. */
+static void looks_of_devices_are_few_or_paid(void **state)
+{
+    static const char LOOKS[] =
+        "{\"tileproof\": 1, \"name\": \"looks\", \"target\": \"none\", \"sizes\": {\"D\": {\"in\": [2]}},"
+        "\"grid\": [{\"axis\": \"d\", \"steps\": \"D\", \"semantics\": \"device\"}],"
+        "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"D\", 200000],"
+        "\"block_shape\": [null, 200000], \"index_map\": [\"d\", 0], \"memory_space\": \"any\"}],"
+        "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"D\", 200000],"
+        "\"block_shape\": [null, 200000], \"index_map\": [\"d\", 0], \"memory_space\": \"any\"}],"
+        "\"scratch\": [{\"name\": \"s\", \"memory_space\": \"dma_semaphore\", \"shape\": []},"
+        "{\"name\": \"r\", \"memory_space\": \"dma_semaphore\", \"shape\": []}],"
+        "\"kernel\": [\"for t in range(200000):\", \"    o[ds(t, 1)] = x[ds(t, 1)]\","
+        "\"copy_start(x[0:1], o[0:1], s, r, device=1 - d)\", \"copy_wait(x[0:1], o[0:1], s)\","
+        "\"copy_wait(x[0:1], o[0:1], r)\"], \"reference\": [\"o = x\"], \"cases\": [{\"sizes\": {\"D\": 2}}]}";
+    (void)state;
+    checked *o = check_spec(TP_S(LOOKS), true, -1, 4 * MIB), *small = check_spec(TP_S(LOOKS), true, -1, MIB / 2);
+    assert_true(o->job.report.cpu_ms < 2e3 * SECONDS);
+    assert_true(has(small, "--memory-limit")); /* and not the system */
+    forget(small);
+    forget(o);
+}
+
 static void the_hard_stop_says_that_it_was_time(void **state)
 {
     (void)state;
@@ -438,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_specs_end),
+        cmocka_unit_test(looks_of_devices_are_few_or_paid),
         IN_PLACE(threads_change_no_verdict),
         IN_PLACE(threads_change_no_case),
         cmocka_unit_test(loops_without_end_are_cut_off_alike),
@@ -447,5 +471,6 @@ int main(void)
         IN_PLACE(defects_are_cut_off_alike),
         IN_PLACE(a_comparison_is_cut_off),
     };
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }
