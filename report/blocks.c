@@ -9,12 +9,12 @@ static bool value(const tp_kernel *k, tp_expr e, const int64_t *env, int64_t *v)
     return tp_expr_eval(k->exprs, e, env, v) == TP_EVAL_OK;
 }
 
-/* Steps of the grid; -1: not known, or beyond 2^63. */
+/* Steps of the grid; -1: not known, or so many that a few more are beyond 2^63. */
 static int64_t all_steps(const tp_kernel *k, const int64_t *env)
 {
     int64_t all = 1, n;
     for (uint32_t a = 0; a < k->naxes; a++)
-        if (!value(k, k->axes[a].steps, env, &n) || n < 0 || !tp_mul(all, n, &all))
+        if (!value(k, k->axes[a].steps, env, &n) || n < 0 || !tp_mul(all, n, &all) || all > INT64_MAX / 2)
             return -1;
     return all;
 }
