@@ -186,6 +186,8 @@ void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact);
 void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value);
 /* Another word for the semantics of an axis that declares one. */
 void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word);
+/* The operand, which has no blocks, stays in "any", as arrays of programs on a GPU do. */
+void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o);
 /* propose_maps.c: the claim c is that dimension d of o meets its array, and is violated. Would it hold with the index
  * of another dimension, and that one with this? With the map of another operand, and that one with this? Says so, and
  * proposes it. */

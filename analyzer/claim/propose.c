@@ -61,6 +61,13 @@ void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const ch
                    &(tp_edit){semantics->loc.start, semantics->loc.end, tp_message(a, "\"%s\"", word)}, 1);
 }
 
+void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o)
+{
+    tp_edit edit = {o->loc.end, o->loc.end, TP_S(", \"memory_space\": \"any\"")};
+    tp_propose(a, f, tp_message(a, "let `%.*s` stay where it is: \"memory_space\": \"any\"", TP_FMT(o->name)), &edit,
+               1);
+}
+
 void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact)
 {
     const tp_json *where = tp_json_get(a->k->doc, "where"), *sizes = tp_json_get(a->k->doc, "sizes");

@@ -31,6 +31,14 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict != TP_VIOLATED)
         return;
+    if (o->whole && !a->k->target.checked) { /* a program on a GPU, which writes its part of an array */
+        f->help = tp_message(a,
+                             "an array that programs write parts of stays where it is: give `%.*s` \"memory_space\": "
+                             "\"any\"",
+                             TP_FMT(o->name));
+        tp_propose_far(a, f, o);
+        return;
+    }
     f->help =
         tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
     tp_propose_semantics(a, f, axis, "arbitrary");

@@ -145,7 +145,8 @@ static void describe(search *s, tp_str element, const span *p, const change *c, 
     } else if (f) {
         out->evidence = tp_printf(s->a, "%.*s weights %.*s%s by %d times the factor of the reference", TP_FMT(element),
                                   TP_FMT(at), others, f);
-        out->hint = f < 0 ? TP_S("a sign, or swapped operands of - or /") : TP_S("accumulated more than once");
+        out->hint = f < 0 ? TP_S("a sign, or swapped operands of - or /")
+                          : TP_S("a constant factor, or a term that is added several times");
     } else {
         out->evidence =
             tp_printf(s->a, "%.*s weights %.*s%s differently from the reference", TP_FMT(element), TP_FMT(at), others);
