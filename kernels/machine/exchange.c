@@ -258,15 +258,29 @@ static bool meets(const tp_slice *a, const tp_slice *b)
     return !a || !b || tp_slices_meet(a, b);
 }
 
+/* Would all be in order if what one device sends to another on one counter arrived in the order of the starts? The
+ * device does its act or touch `after` of these only behind copy c, then. */
+static bool goes_in_turn(tp_machine *m, size_t c, bool destination, uint32_t device, size_t after)
+{
+    tp_devices *d = m->devices;
+    size_t *reached = TP_NEWN(m->arena, size_t, d->n);
+    tp_omission without = {TP_NO_DEVICE, 0, true, !destination, c, true};
+    tp_order_reach(&d->order, m->arena, without, reached);
+    return destination && after > reached[device];
+}
+
 _Noreturn static void race(tp_machine *m, uint32_t operand, uint32_t device, const tp_statement *at, int64_t step,
-                           const char *how, const parcel *p, bool destination)
+                           const char *how, const parcel *p, bool destination, bool in_turn)
 {
     place(m, device, at, step);
     tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, operand),
                   "`%.*s` of device %u is %s, and the copy to device %u that device %u started at line %u %s these "
-                  "elements: no wait is between the two",
+                  "elements: %s",
                   TP_FMT(name_of(m, operand)), device, how, p->there, p->device, p->start->syntax->number,
-                  destination ? "writes" : "reads");
+                  destination ? "writes" : "reads",
+                  in_turn ? "the wait between the two may be for a later copy; if copies on one semaphore arrived in "
+                            "the order of their starts, it would be for this one"
+                          : "no wait is between the two");
 }
 
 /* Which of what `device` touched is neither before the start of copy c nor after it has ended: `reached` says what
@@ -287,7 +301,8 @@ static void check_touches(tp_machine *m, size_t c, uint32_t number, bool destina
         if (before == INT64_MIN)
             before = tp_order_before(&d->order, m->arena, p->device, d->order.copies.at[c].started, number);
         if ((int64_t)t->after > before)
-            race(m, operand, number, t->statement, t->step, t->writes ? "written" : "read", p, destination);
+            race(m, operand, number, t->statement, t->step, t->writes ? "written" : "read", p, destination,
+                 goes_in_turn(m, c, destination, number, t->after));
     }
 }
 
@@ -315,10 +330,11 @@ static void check_copies(tp_machine *m, size_t c, bool written, const size_t *re
         if (e == c || !collide(a, written, b, &operand, &device) || reached[b->device] <= d->order.copies.at[e].started)
             continue; /* b begins after a has ended */
         bool into = b->there == device && b->start->access->operand == operand;
-        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, !into, e}, other);
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, !into, e, false}, other);
         if (other[a->device] <= d->order.copies.at[c].started)
             continue; /* a begins after b has ended */
-        race(m, operand, device, b->start, b->step, into ? "written by a copy" : "read by a copy", a, written);
+        race(m, operand, device, b->start, b->step, into ? "written by a copy" : "read by a copy", a, written,
+             goes_in_turn(m, c, written, b->device, d->order.copies.at[e].started + 1));
     }
 }
 
@@ -328,7 +344,7 @@ static void check_entries(tp_machine *m)
     tp_devices *d = m->devices;
     size_t *reached = TP_NEWN(m->arena, size_t, d->n);
     for (uint32_t late = 0; late < d->n && d->has_barrier; late++) {
-        tp_order_reach(&d->order, m->arena, (tp_omission){late, 0, false, false, 0}, reached);
+        tp_order_reach(&d->order, m->arena, (tp_omission){late, 0, false, false, 0, false}, reached);
         for (size_t c = 0; c < d->parcels.len; c++) {
             const parcel *p = &d->parcels.at[c];
             if (p->there == late && p->device != late && d->order.copies.at[c].started < reached[p->device])
@@ -350,8 +366,8 @@ void tp_exchange_check(void *arg)
     check_entries(m);
     for (size_t c = 0; c < d->parcels.len; c++) {
         const parcel *p = &d->parcels.at[c];
-        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, false, c}, ended);
-        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, true, c}, read);
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, false, c, false}, ended);
+        tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, true, c, false}, read);
         check_touches(m, c, p->there, true, ended);
         check_touches(m, c, p->device, false, read);
         check_copies(m, c, true, ended);

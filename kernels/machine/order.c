@@ -47,6 +47,13 @@ static void add(running *r, uint32_t device, uint32_t counter, int64_t n)
     r->o->ready[r->nready++] = device;
 }
 
+static bool is_behind(const running *r, size_t copy)
+{
+    const tp_shipment *s = &r->o->copies.at[copy], *first = &r->o->copies.at[r->without->of];
+    return r->without->behind && copy > r->without->of && s->from == first->from && s->to == first->to &&
+           s->arrived == first->arrived;
+}
+
 /* What a copy that has not ended may have brought: all but the last. */
 static void start(running *r, const tp_act *a)
 {
@@ -54,7 +61,7 @@ static void start(running *r, const tp_act *a)
     bool left = r->without->copy && r->without->of == a->copy;
     if (s->sent != TP_NO_COUNTER)
         add(r, s->from, s->sent, s->n - (left && r->without->source));
-    add(r, s->to, s->arrived, s->n - left);
+    add(r, s->to, s->arrived, is_behind(r, a->copy) ? 0 : s->n - left);
 }
 
 static void go_on(running *r, uint32_t device)

@@ -65,6 +65,7 @@ typedef struct tp_omission {
     bool copy;   /* the last unit that number `of` counts where it arrives; */
     bool source; /* ... and where its source is read */
     size_t of;
+    bool behind; /* and all that later ones from the same device count there: they arrive in turn */
 } tp_omission;
 #define TP_NO_DEVICE UINT32_MAX
 

@@ -225,6 +225,7 @@ def test_the_kernels_of_jax_are_imported():
     for memory in (pl.ANY, pltpu.VMEM):
         report = tileproof.check(lambda x: published.all_gather(x, mesh=ring(), axis_name="x", memory_space=memory), X)  # noqa: B023
         assert not report.refused and [f.rule for f in report.of("violated")] == ["TP504"], report
+        assert "in the order of their starts" in str(report)
 
 
 @pytest.mark.parametrize(("make", "rule"), [
@@ -237,9 +238,11 @@ def test_the_kernels_of_jax_are_imported():
     (lambda: permute(to=lambda me: me * 0), "TP504"),
     (lambda: torus(down=2), "violated"),
 ], ids=["not waited for what comes", "not waited for what goes", "one semaphore", "no capacity", "one slot", "no such device", "all to one", "off the torus"])
-def test_what_is_wrong_between_devices_is_found(make, rule):
+def test_what_is_wrong_between_devices_is_found(make, rule, request):
     report = tileproof.check(make(), X)
     assert any(rule in (f.rule, f.verdict) for f in report.of("violated")), report
+    if request.node.callspec.id in ("one semaphore", "not waited for what comes"):
+        assert ("in the order of their starts" in str(report)) == (request.node.callspec.id == "one semaphore"), report
 
 
 def test_a_result_that_is_said_to_be_everywhere_is():

@@ -113,7 +113,7 @@ static bool may_be_beside(tp_order *o, tp_arena *a, bool destination, size_t c, 
 {
     size_t reached[DEVICES];
     bool source = !destination && o->copies.at[c].sent != TP_NO_COUNTER;
-    tp_order_reach(o, a, (tp_omission){TP_NO_DEVICE, 0, true, source, c}, reached);
+    tp_order_reach(o, a, (tp_omission){TP_NO_DEVICE, 0, true, source, c, false}, reached);
     if (reached[o->copies.at[c].from] <= o->copies.at[c].started)
         return false; /* it never begins */
     return at <= reached[d] && (int64_t)at > tp_order_before(o, a, o->copies.at[c].from, o->copies.at[c].started, d);
