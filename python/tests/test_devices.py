@@ -290,7 +290,7 @@ def test_emitted_kernels_do_the_same_in_jax_and_come_back(path, tmp_path):
 def test_what_shard_map_does_not_say_is_not_emitted(tmp_path):
     spec = {"tileproof": 1, "name": "rows", "grid": [{"axis": "d", "steps": 4, "semantics": "device"}],
             "inputs": [{"name": "x", "dtype": "float32", "shape": [32, 128], "block_shape": [8, 128], "index_map": ["d", 0]}],
-            "outputs": [{"name": "o", "dtype": "float32", "shape": [32, 128], "block_shape": [8, 128], "index_map": ["d", 0]}], "kernel": ["o[...] = x[...]"]}
+            "outputs": [{"name": "o", "dtype": "float32", "shape": [4, 8, 128], "block_shape": [None, 8, 128], "index_map": ["d", 0, 0]}], "kernel": ["o[...] = x[...]"]}
     path = tmp_path / "rows.tile.json"
     path.write_text(json.dumps(spec))
     done = binary.run("emit", "pallas", str(path))
