@@ -592,6 +592,8 @@ void tp_settle(tp_machine *m, tp_vid v)
     tp_end_waiting(m, &m->values[v]);
     if (!shows_argument(m, i))
         compute(m, i);
+    if (i->prim == TP_P_IOTA) /* once: it does not wait again */
+        tp_fixed_note(m, i);
 }
 
 static void exec_inst(tp_machine *m, const tp_inst *i)

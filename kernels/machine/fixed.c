@@ -174,8 +174,25 @@ static bool combine(tp_prim p, tp_dtype d, const int64_t *a, const int64_t *b, i
     return !bits && out[0] >= INT32_MIN && out[1] <= INT32_MAX; /* no lane wraps */
 }
 
+/* Its numbers are often looked at by masks alone, which their range decides. */
+static bool counts_later(tp_machine *m, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out];
+    if (i->prim != TP_P_IOTA || !tp_may_defer(m) || out->dtype != TP_I32 || out->n <= 1 ||
+        out->dims[i->integer] > INT32_MAX)
+        return false;
+    out->state = TP_CLEAN;
+    out->ranged = true;
+    out->lo = 0;
+    out->hi = out->dims[i->integer] - 1;
+    tp_begin_waiting(m, out, i, 1);
+    return true;
+}
+
 bool tp_range_decides(tp_machine *m, const tp_inst *i)
 {
+    if (counts_later(m, i))
+        return true;
     int64_t a[2], b[2] = {0, 0}, r[2] = {0, 0};
     if (!tp_may_defer(m) || i->out < 0 || i->nargs < 1 || i->nargs > 2)
         return false;
