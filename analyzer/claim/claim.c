@@ -209,7 +209,8 @@ static int replay(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_trapped t = {.arena = a->arena};
     int answer = a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, &t) : -1;
-    return answer == 1 && c->executed && !tp_traps_there(a, c->subject, &c->loc, &t) ? -1 : answer;
+    bool meant = tp_traps_there(a, c->subject, c->executed ? &c->loc : &t.loc, &t);
+    return answer == 1 && !meant ? -1 : answer;
 }
 
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)

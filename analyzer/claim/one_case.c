@@ -210,7 +210,8 @@ bool tp_runs_to_the_end(tp_analysis *a)
 
 bool tp_traps_there(const tp_analysis *a, tp_str subject, const tp_loc *loc, const tp_trapped *t)
 {
-    bool other = t->subject.n && tp_operand_find(a->k, subject) >= 0 && !tp_str_eq(subject, t->subject);
+    bool other = tp_operand_find(a->k, t->subject) >= 0 && tp_operand_find(a->k, subject) >= 0 &&
+                 !tp_str_eq(subject, t->subject);
     return !other && (!t->loc.pointer.n || tp_str_eq(loc->pointer, t->loc.pointer));
 }
 
