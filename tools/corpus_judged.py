@@ -37,8 +37,8 @@ KNOWN = [
     *[Known("TP102", "scale", kernel, BLOCK, "v = scale[ds(0, 256), :]", *_NORM)
       for kernel in ("pallas_layer_norm", "pallas_rms_norm", "pallas_layer_norm_fwd_res", "pallas_rms_norm_fwd_res")],
     Known("TP102", "x", "pallas_glu_silu", BLOCK, "v = load(x[ds(32 * v, 32), ds(v, 32)]", *_GLU),
-    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 0, ds(64 * v, 64)]", *_GLU),
-    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 1, ds(64 * v, 64)]", *_GLU),
+    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 0, ds(64 * v, 64)]", *_GLU, right=False),  # the machine stops at `x`
+    Known("TP102", "weights", "pallas_glu_silu", BLOCK, "v = load(weights[ds(v, 32), 1, ds(64 * v, 64)]", *_GLU, right=False),  # the machine stops at `x`
     Known("TP102", "a", "<unknown>", BLOCK, "v = a[ds(v, 32), ds(v, 32)]",
           "a group's last block reads the rows behind it, also behind the last row of all, and stores none of them: on a GPU other memory is read",
           "`ragged_dot/pallas_triton.py:82`: `bounds_check=(False, True)`; the rule is unknown, since groups are data, and the execution of this call traps"),
