@@ -72,9 +72,24 @@ def new(found, whole):
 
 # ---- the page ----
 
+def agrees(row):
+    """Was it executed, and compared, and equal?"""
+    return bool(re.fullmatch(r"[\d.e+-]+( \(reference\))?", row["executed"]))
+
+
+def by_kind(rows):
+    """One sentence: what of each kind is imported, and agrees."""
+    said = []
+    for k, what in KINDS.items():
+        mine = [r for r in rows if r["kind"] == k]
+        good = [r for r in mine if not r["refused"]]
+        said.append(f"of {len(mine)} {what}, {len(good)} import and {sum(map(agrees, good))} agree")
+    return "By kind: " + "; ".join(said) + "."
+
+
 def summary(rows):
     good = [r for r in rows if not r["refused"]]
-    equal = [r for r in good if re.fullmatch(r"[\d.e+-]+( \(reference\))?", r["executed"])]
+    equal = [r for r in good if agrees(r)]
     accused = [r for r in good if accusations(r)]
     proven, unknown = (sum(r["verdicts"].get(k, 0) for r in good) for k in ("proven", "unknown"))
     kinds = ", ".join(f"{sum(r['kind'] == k for r in rows)} {what}" for k, what in KINDS.items() if any(r["kind"] == k for r in rows))
@@ -127,10 +142,10 @@ def total(found):
     accused_rows = [r for r in rows if accusations(r)]
     findings = [(r, f) for r in rows for f in accusations(r)]
     right = sum(bool(k and k.right) for k in (judgement(*p) for p in findings))
-    uncompared = [r for r in rows if not r["refused"] and not re.fullmatch(r"[\d.e+-]+( \(reference\))?", r["executed"])]
+    uncompared = [r for r in rows if not r["refused"] and not agrees(r)]
     trapped = sum(r["executed"].startswith("trap[") for r in uncompared)
     no_reference = sum(r["executed"] == "JAX does not interpret it" for r in uncompared)
-    return (f"Written by one run of `make corpus`, with the program and the package of {commit()}. {summary(rows)}\n\n"
+    return (f"Written by one run of `make corpus`, with the program and the package of {commit()}. {summary(rows)} {by_kind(rows)}\n\n"
             f"{len(accused_rows)} calls are accused, by {len(findings)} findings; {right} of these were judged right, {len(findings) - right} are open. A judgement is about one finding: rule, "
             f"operand, line of Python and statement; \"right\" needs a replay of the finding in the machine and the line of the package's source that does it. "
             f"{len(uncompared)} calls were not compared: {trapped} trap where they are accused, {no_reference} are run by neither of JAX's interpreters and have no reference of a "
