@@ -169,7 +169,9 @@ def on_a_value(f):
     lambda x, i: lax.scan(lambda c, _: (c + x[0], c), jnp.zeros(128), None, length=8)[1],
     lambda x, i: lax.scan(lambda c, _: (c + x[0], None), jnp.zeros(128), None, length=8)[0],
     lambda x, i: lax.fori_loop(0, 8, lambda t, c: c + x[0] * t, jnp.zeros(128)),
-], ids=["take", "row", "update", "take_along_axis", "scan over an array", "scan with results", "scan of a carry", "fori_loop"])
+    lambda x, i: lax.erfc(x),
+    lambda x, i: 1 - lax.erf(x),
+], ids=["take", "row", "update", "take_along_axis", "scan over an array", "scan with results", "scan of a carry", "fori_loop", "erfc", "erf"])
 def test_what_is_imported_in_other_words_is_lowered_or_told(f):
     fn, x = on_a_value(f), like(8, 128)
     try:
@@ -180,3 +182,30 @@ def test_what_is_imported_in_other_words_is_lowered_or_told(f):
     findings = tileproof.check(fn, x).of("violated")
     assert [f.rule for f in findings] == ([] if lowered else ["TP204"])
     assert lowered or "test_styles.py:" in findings[0].python and "lambda x, i" in str(findings[0]) and findings[0].help
+
+
+@pytest.mark.parametrize("turns", [15, 31, 63, 1000])
+def test_a_loop_is_judged_however_many_turns_it_has(turns):
+    """A linear recurrence over the rows of a block, whose state goes on from block to block."""
+    def recurrence(x, a, more=0):
+        def kernel(x_ref, a_ref, o_ref, h_ref):
+            @pl.when(pl.program_id(0) == 0)
+            def _():
+                h_ref[...] = jnp.zeros_like(h_ref)
+
+            def turn(t, h):
+                h = a_ref[t] * h + x_ref[t]
+                o_ref[t] = h
+                return h
+
+            h_ref[0] = lax.fori_loop(0, turns + more, turn, h_ref[0])
+
+        rows = pl.BlockSpec((turns, 128), lambda i: (i, 0))
+        return call(kernel, grid=(4,), in_specs=[rows, rows], out_specs=rows, out_shape=like(4 * turns, 128), scratch_shapes=[pltpu.VMEM((1, 128), F32)])(x, a)
+
+    args = like(4 * turns, 128), like(4 * turns, 128)
+    report = tileproof.check(recurrence, *args, target="none")
+    assert report.ok and not report.of("unknown"), report
+    for more, rule in (1, "TP102"), (-1, "TP401"):
+        wrong = tileproof.check(functools.partial(recurrence, more=more), *args, target="none")
+        assert rule in {f.rule for f in wrong.of("violated")}, wrong

@@ -26,7 +26,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "empty_ref": ("a ref made in the body", "declare it in scratch_shapes"),
     "while": ("while", ""), "conv_general_dilated": ("a convolution", "write it as a sum of `jnp.dot` of shifted blocks"),
     "fft": ("fft", "write it as `jnp.dot` with a matrix of roots of unity that is an input"),
-    "atan2": ("atan2", "compute it outside of the kernel"), "erfc": ("erfc", "write 1 - lax.erf(x)"),
+    "atan2": ("atan2", "compute it outside of the kernel"),
     "pallas_call": ("a pallas_call inside a kernel", "call it outside, or write its body here"),
     "core_map": ("core_map", "write it as a pallas_call"), "mpmd_map": ("mpmd_map", "write it as a pallas_call"),
     "matmul_push_rhs": ("the explicit matrix unit", "use jnp.dot"), "matmul_acc_lhs": ("the explicit matrix unit", "use jnp.dot"),
