@@ -52,7 +52,7 @@ LONGEST := defects cli cases fixes formats hostile summary docs demand results b
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
-.PHONY: costs wheel test-wheel deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: costs wheel test-wheel test-wheel-root deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -235,6 +235,9 @@ wheel: ## build/dist/*.whl, with the program in it: pip installs it without a co
 test-wheel: all wheel ## make wheel, and that wheel in a fresh environment, without a compiler on the PATH
 	@tools/venv.sh build/venv tests/jax/requirements.txt
 	@python3 tests/jax/wheel.py
+
+test-wheel-root: ## the wheel of build/dist in a clean root, JAX by its extra (root, mmdebstrap, network)
+	@tools/test-wheel-root.sh
 
 deb: ## build/deb/*.deb, by debhelper; lintian has to be silent
 	@CC="$(CC)" tools/deb.sh

@@ -1,5 +1,9 @@
 """The wheel of `make wheel`, in a fresh environment without a compiler on the PATH: the commands, the verdicts of the gallery
-beside build/tileproof, the README's Python, and what is said where NumPy or Z3 is missing."""
+beside build/tileproof, the README's Python, and what is said where NumPy or Z3 is missing.
+
+    wheel.py           JAX as build/venv has it
+    wheel.py clean     in a root that has Python alone (tools/test-wheel.sh): JAX by the extra `[jax]`, no gallery
+"""
 
 import collections
 import json
@@ -43,10 +47,13 @@ class Fresh:
     """A virtual environment with the wheel; its PATH has nothing else."""
 
     def __init__(self, room, wheel):
-        self.room, self.bin = room, room / "venv" / "bin"
+        self.room, self.bin, self.wheel = room, room / "venv" / "bin", wheel
         subprocess.run([sys.executable, "-m", "venv", str(room / "venv")], check=True)
-        subprocess.run([str(self.bin / "pip"), "install", "-q", "--disable-pip-version-check", str(wheel)], check=True)
+        self.install()
         self.site = next((room / "venv" / "lib").glob("python*/site-packages"))
+
+    def install(self, extra=""):
+        subprocess.run([str(self.bin / "pip"), "install", "-q", "--disable-pip-version-check", f"{self.wheel}{extra}"], check=True)
 
     def run(self, *command, **environment):
         kept = {k: v for k, v in os.environ.items() if k not in ("TILEPROOF", "TILEPROOF_PYTHON", "TILEPROOF_LIBRARY", "PYTHONPATH", "LD_LIBRARY_PATH")}
@@ -113,10 +120,18 @@ def z3_elsewhere(fresh):
     assert done.returncode == 0 and "49 proven" in done.stdout, done.stdout + done.stderr
 
 
-def readme(fresh):
+def jax_of_venv(fresh):
     """JAX and NumPy as build/venv has them."""
     here = subprocess.run([str(ROOT / "build" / "venv" / "bin" / "python"), "-c", "import jax; print(jax.__file__)"], capture_output=True, text=True, check=True).stdout
     (fresh.site / "jax.pth").write_text(str(pathlib.Path(here.strip()).parents[1]) + "\n")
+
+
+def jax_by_extra(fresh):
+    assert not any(pathlib.Path("/usr/bin", c).exists() for c in ("cc", "gcc", "clang")), "this root has a compiler"
+    fresh.install("[jax]")
+
+
+def readme(fresh):
     section = (ROOT / "README.md").read_text().split("## From Python")[1]
     (fresh.room / "mine.py").write_text(KERNELS + re.search(r"```python\n(.*?)```", section, re.S)[1] + textwrap.dedent(f"""
         import tileproof.binary
@@ -134,13 +149,14 @@ def readme(fresh):
 
 
 def main():
-    wheels = sorted((ROOT / "build" / "dist").glob("*.whl"))
+    wheels = sorted((ROOT / "build" / "dist").glob("tileproof-*.whl"))
     if len(wheels) != 1:
         sys.exit("wheel: build/dist has no wheel: make wheel")
     code = 0
     with tempfile.TemporaryDirectory() as room:
         fresh = Fresh(pathlib.Path(room), wheels[0])
-        for use in (commands, gallery, without_numpy, without_z3, z3_elsewhere, readme):
+        clean = sys.argv[1:] == ["clean"]
+        for use in (commands, *([] if clean else [gallery]), without_numpy, without_z3, z3_elsewhere, jax_by_extra if clean else jax_of_venv, readme):
             try:
                 use(fresh)
                 print(f"wheel: {use.__name__}: works")
