@@ -30,12 +30,19 @@ static json *diagnostic(const tp_session *s, tp_arena *a, const tp_finding *f)
     return o;
 }
 
+/* The body of a spec in a file of its own: what is wrong with it is said where the spec names it. */
+static bool is_body(tp_str path)
+{
+    return path.n > 3 && memcmp(path.p + path.n - 3, ".py", 3) == 0;
+}
+
 static void check(void *arg)
 {
     tp_session *s = arg;
     s->job.source = (tp_source){.path = tp_lsp_path(s->job.arena, tp_str_c(s->uri)), .text = s->text};
     tp_job_begin(&s->job);
-    tp_check_text(&s->job, s->settings, s->solver);
+    if (!is_body(s->job.source.path))
+        tp_check_text(&s->job, s->settings, s->solver);
     s->diagnostics = json_object_new_array();
     for (uint32_t i = 0; i < s->job.report.findings.len; i++)
         if (is_told(&s->job.report.findings.at[i]))

@@ -364,6 +364,29 @@ static void tables_are_explained(void **state)
     finish(&c);
 }
 
+/* What is wrong with a body in a file of its own is said where the spec names that file. The file itself is no spec:
+ * nothing is said of it, and its words are explained. */
+static void bodies_in_files(void **state)
+{
+    place *p = *state;
+    static const char BODY[] = "v = x[...]\no[...] = w * exp(v)\n";
+    const char *spec = tp_printf(p->a, "file://%s/k.tile.json", p->dir).p,
+               *body = tp_printf(p->a, "file://%s", put(p, "k.tile.py", BODY, sizeof BODY - 1)).p;
+    client c = start();
+    initialize(&c, "[\"utf-8\"]");
+    put_text(&c, spec, with("\"kernel\": [\"o[...] = x[...]\"]", "\"kernel_file\": \"k.tile.py\""), 1);
+    struct json_object *list = diagnostics(&c, 1), *first = json_object_array_get_idx(list, 0);
+    assert_int_equal(json_object_array_length(list), 1);
+    assert_int_equal(json_object_get_int(member(member(member(first, "range"), "start"), "line")), 8);
+    if (!strstr(string_of(first, "message"), "k.tile.py:2:10: unknown name `w`"))
+        fail_msg("%s", string_of(first, "message"));
+    put_text(&c, body, BODY, 1);
+    assert_int_equal(json_object_array_length(diagnostics(&c, 1)), 0);
+    assert_non_null(strstr(hover_at(&c, body, BODY, 1, "exp"), "jnp.exp(x)"));
+    assert_true(offers(complete_at(&c, body, BODY, "exp"), "exp", "jnp.exp(x)"));
+    finish(&c);
+}
+
 static void hostile_messages(void **state)
 {
     (void)state;
@@ -555,6 +578,7 @@ int main(void)
         cmocka_unit_test(hover_and_actions),
         cmocka_unit_test(completion_and_words),
         cmocka_unit_test(tables_are_explained),
+        IN_PLACE(bodies_in_files),
         cmocka_unit_test(hostile_messages),
         cmocka_unit_test(values_of_any_type),
         cmocka_unit_test(nothing_waits_for_a_check),
