@@ -89,6 +89,7 @@ static void families_have_kernels(void **state)
                                            "fused matmul",
                                            "custom_vjp end to end",
                                            "quantised matmul",
+                                           "dropout",
                                            "norms",
                                            "softmax and losses",
                                            "flash attention",
