@@ -128,6 +128,12 @@ def test_without_the_package(folder):
     assert done.returncode == 2 and "pip install ./python" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_the_package_without_jax_and_numpy():
+    code = "import sys; sys.modules['jax'] = sys.modules['numpy'] = None; import tileproof; tileproof.from_pallas(print)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHON})
+    assert "tileproof.errors.NotFound: JAX and NumPy are needed" in done.stderr and "__init__.py" not in done.stderr, done.stderr
+
+
 def test_plugin(folder):
     bad = {"tileproof": 1, "name": "bad", "target": "none", "sizes": {"N": {"min": 1}}, "grid": [{"axis": "i", "steps": "N"}],
            "outputs": [{"name": "o", "dtype": "float32", "shape": ["N"], "block_shape": [2], "index_map": ["i"]}], "kernel": ["o[...] = 0"]}

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from . import contracts
 from .errors import TileproofError
-from .jaxpr import np
 
 Ranges = Mapping[str, tuple[Any, Any]]  # by input: least and greatest; None: any
 BITS = {"int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32}
@@ -17,6 +15,8 @@ def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
     """Note in the spec between what the integers of a call lie that are labels, indices, lengths: an author who gives
     such an array means numbers of that kind. `operands`: those of the call, None where not known. Integers that fill
     more than half of what their dtype holds may be any."""
+    from .jaxpr import np
+
     inputs = spec.get("inputs", [])
     seen = {}
     for entry, held in zip(inputs, (operands or [])[-len(inputs):] if inputs else [], strict=False):
@@ -61,6 +61,8 @@ def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping
 
 def number(end: Any, sizes: Mapping[str, int]) -> Any:
     """An end at these sizes."""
+    from . import contracts
+
     if not isinstance(end, str):
         return end
     return eval(end, {"__builtins__": {}, "cdiv": contracts.cdiv, "next_power_of_2": contracts.next_power_of_2, "min": min, "max": max, **sizes})  # noqa: S307
