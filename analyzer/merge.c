@@ -65,6 +65,18 @@ static bool is_same(const tp_finding *a, const tp_finding *b)
     return a->verdict == TP_PROVEN || b->verdict == TP_PROVEN;
 }
 
+/* One that is violated stands for another one: under its precondition both are proven. What would require the
+ * precondition of the other one is tried after its own. */
+static void one_precondition(tp_arena *arena, tp_finding *stays, const tp_finding *other)
+{
+    if (stays->verdict != TP_VIOLATED || other->verdict == TP_PROVEN || tp_str_eq(stays->holds_when, other->holds_when))
+        return;
+    stays->holds_when = (tp_str){NULL, 0};
+    for (uint32_t i = 0; i < other->proposals.len; i++)
+        if (other->proposals.at[i].narrows)
+            tp_push(arena, stays->proposals, other->proposals.at[i]);
+}
+
 static void merge(tp_arena *arena, tp_merger *m, const tp_findings *more)
 {
     for (uint32_t i = 0; i < more->len; i++) {
@@ -83,9 +95,12 @@ static void merge(tp_arena *arena, tp_merger *m, const tp_findings *more)
             else
                 tp_map_set(arena, &m->first, key, m->all.len);
         } else if (gravity(f->verdict) > gravity(m->all.at[same - 1].verdict)) {
-            m->all.at[same - 1] = *f;
+            tp_finding graver = *f;
+            one_precondition(arena, &graver, &m->all.at[same - 1]);
+            m->all.at[same - 1] = graver;
         } else {
             tp_finding *first = &m->all.at[same - 1];
+            one_precondition(arena, first, f);
             first->grade = f->grade > first->grade ? f->grade : first->grade;
             if (first->verdict == TP_PROVEN && f->verdict == TP_PROVEN)
                 first->rests_on = tp_basis_join(arena, first->rests_on, f->rests_on);

@@ -468,9 +468,11 @@ void tp_reference_data(evaluator *e, const tp_inst *i)
 
 void tp_reference_pay(evaluator *e, const tp_inst *i)
 {
-    size_t n = e->values[i->out].n;
+    size_t made = e->values[i->out].n, n = made;
+    bool part =
+        i->prim == TP_P_SLICE || i->prim == TP_P_DYNAMIC_SLICE || i->prim == TP_P_TAKE; /* reads what it makes */
     for (uint32_t a = 0; a < i->nargs; a++)
-        n += e->values[i->args[a]].n;
+        n += part && a == 0 ? made : e->values[i->args[a]].n;
     int64_t units = 8 + (int64_t)(e->domain ? n / 2 : n / 8);
     e->work += units;
     tp_spend(e->arena, units);

@@ -59,7 +59,7 @@ tp_open_tiers tp_tiers_open(tp_arena *a, const tp_equiv *e)
                 tp_printf(a, "E3 at %u shape%s: %.*s", shapes, shapes == 1 ? "" : "s",
                           TP_FMT(first_of(e->algebra_reason, e->box_reason))));
     if (e->out_of_memory)
-        tp_push(a, open, tp_printf(a, "%u tiers of cases: left out for lack of memory", e->out_of_memory));
+        tp_push(a, open, tp_printf(a, "%u tiers of cases: %.*s", e->out_of_memory, TP_FMT(e->left_out)));
     return open;
 }
 

@@ -284,6 +284,19 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
     }
 }
 
+/* Is anything rounded to fewer bits than float32 has? */
+static bool computes_narrowly(const tp_kernel *k)
+{
+    bool narrow = false;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs + k->nscratch; i++)
+        narrow |= tp_is_float(k->operands[i].dtype) && tp_dtype_info(k->operands[i].dtype)->bits < 32;
+    for (uint32_t v = 0; v < k->body->values.len; v++) {
+        tp_dtype t = k->body->values.at[v].dtype;
+        narrow |= !tp_is_weak(t) && tp_is_float(t) && tp_dtype_info(t)->bits < 32;
+    }
+    return narrow;
+}
+
 /* Equal over the reals, and yet far off. */
 static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
 {
@@ -294,7 +307,10 @@ static tp_finding unstable_finding(tp_arena *a, const tp_case_result *r)
                   TP_FMT(d->name), d->rounding, r->the_case->kernel->tolerance > 0 ? "declared " : "");
     f.witness = tp_witness_of_case(a, r->the_case);
     f.witness->detail = tp_printf(a, "max abs %.3g, max rel %.3g, %.3g ULP", d->max_abs, d->max_rel, d->max_ulp);
-    f.help = TP_S("accumulate in float32 and cast at the end, or declare a \"tolerance\"");
+    f.help = computes_narrowly(r->the_case->kernel)
+                 ? TP_S("accumulate in float32 and cast at the end, or declare a \"tolerance\"")
+                 : TP_S("it computes in float32 already: perhaps terms nearly cancel; write their difference another "
+                        "way, leave such sizes out, or declare a \"tolerance\"");
     return f;
 }
 

@@ -61,6 +61,8 @@ typedef struct tp_claim {
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
      * only if the machine traps at this place there, else the claim is unknown. */
     const char *approximate;
+    const struct tp_claim *beside; /* others that its finding stands for: a precondition is one of all of them */
+    uint32_t nbeside;
     bool any_case; /* asked for the verdict alone: the case that is found may be any */
     bool executed; /* where the goal fails, the machine traps in this statement: what is unknown is proven where it runs
                       to the end */
@@ -144,7 +146,7 @@ bool tp_traps_there(const tp_analysis *a, tp_str subject, const tp_loc *loc, con
 void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f);
 
 /* precondition.c: the weakest of a few simple preconditions under which the
- * violated claim is proven, as text; empty when there is none. */
+ * violated claim is proven, and those beside it, as text; empty when there is none. */
 tp_str tp_holds_when(tp_analysis *a, const tp_claim *c, const int64_t *witness);
 
 /* Shorthands for building goals. */

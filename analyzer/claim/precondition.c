@@ -75,14 +75,22 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, tp_expr premise)
            tp_domain_find(a, TP_FACTS_ALL, &premise, 1, false).verdict == TP_VIOLATED;
 }
 
+static bool all_hold_with(tp_analysis *a, const tp_claim *c, tp_expr premise)
+{
+    bool all = holds_with(a, c, premise);
+    for (uint32_t i = 0; i < c->nbeside && all; i++)
+        all = holds_with(a, &c->beside[i], premise);
+    return all;
+}
+
 static bool follows(tp_analysis *a, tp_expr from, tp_expr e)
 {
     tp_claim c = {.goal = e, .premises = &from, .npremises = 1};
     return tp_claim_follows(a, &c);
 }
 
-/* A bound that leaves a sixteenth of a size's values, or one step of an axis that is meant to have more, helps nobody.
- */
+/* A bound that leaves a sixteenth of a size's values, or one of them, or one step of an axis that is meant to have
+ * more, helps nobody. */
 static bool leaves_little(tp_analysis *a, tp_expr premise)
 {
     enum { PART = 16 };
@@ -92,6 +100,10 @@ static bool leaves_little(tp_analysis *a, tp_expr premise)
         if (n.op == TP_E_GE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
             tp_expr_is_const(a->p, a->vars[i].lo, &lo) && tp_expr_is_const(a->p, a->vars[i].hi, &hi) &&
             bound >= hi + 1 - (hi - lo + 1) / PART)
+            return true;
+    for (uint32_t i = 0; i < a->nsizes; i++)
+        if (n.op == TP_E_LE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
+            tp_expr_is_const(a->p, a->vars[i].lo, &lo) && bound <= lo)
             return true;
     for (uint32_t i = 0; i < a->nsizes; i++) /* one multiple */
         if (n.op == TP_E_EQ && tp_expr_get(a->p, n.a)->op == TP_E_MOD &&
@@ -147,7 +159,7 @@ static tp_str holds_when(tp_analysis *a, const tp_claim *claim, const int64_t *w
     }
     tp_expr best = {0};
     for (uint32_t i = 0; i < c.n; i++) /* one that follows from what was found is weaker */
-        if ((!best.id || follows(a, best, c.at[i])) && holds_with(a, claim, c.at[i]) && !leaves_little(a, c.at[i]))
+        if ((!best.id || follows(a, best, c.at[i])) && !leaves_little(a, c.at[i]) && all_hold_with(a, claim, c.at[i]))
             best = c.at[i];
     return tp_text(a, best);
 }

@@ -138,30 +138,55 @@ static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
     tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
 }
 
+/* Where a table says which block a step writes: the condition under which a step is the first one on its block. */
+static tp_str new_block(tp_analysis *a, const tp_operand *o)
+{
+    for (uint32_t d = 0; o->role == TP_OUTPUT && d < o->rank; d++) {
+        const tp_expr_node map = *tp_expr_get(a->p, o->dims[d].index);
+        for (uint32_t x = 0; x < a->k->naxes && map.op == TP_E_READ; x++) {
+            tp_expr step = tp_sym(a->p, a->k->axes[x].sym);
+            if (a->k->axes[x].parallel || !tp_same(map.a, step) || map.b.id)
+                continue;
+            tp_expr *before = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+            before[a->k->axes[x].sym] = mk(a, TP_E_MAX, mk(a, TP_E_SUB, step, num(a, 1)), num(a, 0));
+            tp_expr index = o->dims[d].index, last = tp_expr_subst(a->p, index, before, tp_sym_count(a->p));
+            return tp_message(a, "%.*s == 0 or %.*s != %.*s", TP_FMT(a->k->axes[x].name), TP_FMT(tp_text(a, index)),
+                              TP_FMT(tp_text(a, last)));
+        }
+    }
+    return (tp_str){0};
+}
+
+static void propose_start(tp_analysis *a, tp_finding *f, const tp_leak *l, tp_str when, uint32_t at, tp_str margin)
+{
+    tp_str name = a->k->operands[l->operand].name;
+    tp_edit edit = {at, at,
+                    tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(when), TP_FMT(margin),
+                               TP_FMT(name), TP_FMT(margin))};
+    tp_propose(a, f, tp_message(a, "start with `if %.*s: %.*s[...] = 0`", TP_FMT(when), TP_FMT(name)), &edit, 1);
+}
+
 /* if k == 0: acc[...] = 0, in front of the body: at the start of the longest
  * run of the fastest axes that helps, since it may not forget what it summed. */
 static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     const tp_json *body = tp_json_get(a->k->doc, "kernel");
-    tp_str name = a->k->operands[l->operand].name, text = a->k->source->text;
+    tp_str when = new_block(a, &a->k->operands[l->operand]), text = a->k->source->text;
     if (!body || body->type != TP_J_ARRAY || !body->u.items.n)
         return;
     uint32_t from = body->loc.start + 1, at = from;
     while (at < text.n && strchr(" \n\r\t", text.p[at]))
         at++;
     tp_str margin = {text.p + from, at - from};
+    if (when.n)
+        propose_start(a, f, l, when, at, margin);
     for (uint32_t first = 0; first < a->k->naxes; first++) {
-        tp_buf when = {.arena = a->arena};
+        tp_buf axes = {.arena = a->arena};
         for (uint32_t x = first; x < a->k->naxes; x++)
             if (!a->k->axes[x].parallel)
-                tp_buf_printf(&when, "%s%.*s == 0", when.n ? " and " : "", TP_FMT(a->k->axes[x].name));
-        if (!when.n || a->k->axes[first].parallel)
-            continue;
-        tp_edit edit = {at, at,
-                        tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(tp_buf_view(&when)),
-                                   TP_FMT(margin), TP_FMT(name), TP_FMT(margin))};
-        tp_propose(a, f, tp_message(a, "start with `if %.*s: %.*s[...] = 0`", TP_FMT(tp_buf_view(&when)), TP_FMT(name)),
-                   &edit, 1);
+                tp_buf_printf(&axes, "%s%.*s == 0", axes.n ? " and " : "", TP_FMT(a->k->axes[x].name));
+        if (axes.n && !a->k->axes[first].parallel)
+            propose_start(a, f, l, tp_buf_view(&axes), at, margin);
     }
 }
 
@@ -199,11 +224,13 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
                        "changes: drop \"parallel\"");
     } else {
         const tp_axis *x = l->birth == TP_BIRTH_SCRATCH ? forgetful_axis(a) : NULL;
-        f->help = x ? tp_message(a,
-                                 "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
-                                 "`%.*s` \"arbitrary\", or initialise it in each step",
-                                 TP_FMT(x->name), TP_FMT(x->name))
-                    : tp_str_c(a->rule->trap_help);
+        tp_str when = new_block(a, &a->k->operands[l->operand]);
+        f->help = x        ? tp_message(a,
+                                        "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
+                                               "`%.*s` \"arbitrary\", or initialise it in each step",
+                                        TP_FMT(x->name), TP_FMT(x->name))
+                  : when.n ? tp_message(a, "initialise it in the first step on each block: `if %.*s:`", TP_FMT(when))
+                           : tp_str_c(a->rule->trap_help);
         if (x)
             tp_propose_semantics(a, f, (uint32_t)(x - a->k->axes), "arbitrary");
         propose_init(a, f, l);
@@ -252,6 +279,28 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     else if (f->copies)
         c.approximate = "what a copy leaves is there once it has been waited for, which is asked by " TP_RULE_IN_FLIGHT;
     return c;
+}
+
+static bool is_of_rule(const tp_analysis *a, const tp_sink *s, const tp_leak *l)
+{
+    return strcmp(leak_rule(s, l), a->rule->code) == 0;
+}
+
+/* Those that c's finding hides, since they are of the same source and place. */
+static void add_beside(tp_analysis *a, const tp_flow *f, const tp_leak *own, tp_claim *c)
+{
+    TP_VEC(tp_claim) beside = {0};
+    for (uint32_t i = 0; i < f->sinks.len; i++)
+        for (uint32_t j = 0; j < f->sinks.at[i].leaks.len; j++) {
+            const tp_leak *l = &f->sinks.at[i].leaks.at[j];
+            if (l == own || !is_of_rule(a, &f->sinks.at[i], l))
+                continue;
+            tp_claim other = claim_of(a, f, &f->sinks.at[i], l);
+            if (other.loc.start == c->loc.start && tp_str_eq(other.subject, c->subject))
+                tp_push(a->arena, beside, other);
+        }
+    c->beside = beside.at;
+    c->nbeside = beside.len;
 }
 
 /* Already said: the same source read at the same place. */
@@ -312,7 +361,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         const tp_leak *l = &s->leaks.at[i];
         const int64_t *env;
         bool kept = strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0 && kept_unwritten(s, l);
-        if ((strcmp(leak_rule(s, l), a->rule->code) != 0 && !kept) || (l->exact && s->exact) != exact)
+        if ((!is_of_rule(a, s, l) && !kept) || (l->exact && s->exact) != exact)
             continue;
         tp_claim c = claim_of(a, f, s, l);
         if (!kept && is_reported(a, from, &c))
@@ -332,6 +381,8 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         t->kept |= kept;
         if (kept)
             continue;
+        if (d.verdict == TP_VIOLATED && !a->o->verdicts_only)
+            add_beside(a, f, l, &c);
         tp_finding *found = tp_claim_record(a, &c, d, &env);
         if (found->verdict != TP_VIOLATED)
             continue;

@@ -152,6 +152,21 @@ static void propose_cdiv(tp_analysis *a, tp_finding *f)
         tp_propose(a, f, TP_S("use cdiv instead of // in the grid"), edits, n);
 }
 
+/* Why no step was found; where a table says which block a step visits, a contract may say which step visits a block. */
+static tp_str not_found(tp_analysis *a, const tp_operand *o)
+{
+    for (uint32_t d = 0; d < o->rank; d++) {
+        const tp_expr_node map = *tp_expr_get(a->p, o->dims[d].index);
+        tp_str table = map.op == TP_E_READ ? tp_sym_name(a->p, (uint32_t)map.value) : (tp_str){0};
+        if (table.n && !map.b.id && !by_element(o, d))
+            return tp_message(a,
+                              "no contract tells which step visits a block; one that does: a table `at` with "
+                              "\"forall b < %.*s: %.*s[at[b]] == b\"",
+                              TP_FMT(tp_text(a, mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block))), TP_FMT(table));
+    }
+    return TP_S("which step visits a block could not be told from the map");
+}
+
 static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
@@ -201,8 +216,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         for (uint32_t i = 0; i < o->rank; i++)
             tp_expr_eval(a->p, x[i], env, &block[i]);
         if (some_step_visits(a, o, env, block, &budget, 0) || budget < 0)
-            d = (tp_decision){.verdict = TP_UNKNOWN,
-                              .reason = TP_S("which step visits a block could not be told from the map")};
+            d = (tp_decision){.verdict = TP_UNKNOWN, .reason = not_found(a, o)};
     }
     if (d.verdict == TP_UNKNOWN) {
         int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));

@@ -396,8 +396,7 @@ static void equivalence(const painter *p, const tp_report *r, const tp_spec_repo
         bits_line(p, e);
         coverage_lines(p, e);
         if (e->out_of_memory)
-            fprintf(p->out, "    left out   %u of these for lack of memory: %.*s\n", e->out_of_memory,
-                    TP_FMT(e->left_out));
+            fprintf(p->out, "    left out   %u of these: %.*s\n", e->out_of_memory, TP_FMT(e->left_out));
     } else {
         fprintf(p->out, "  equivalence  %u equal, %u different, %u trapped\n", e->equal, e->different, e->trapped);
     }
