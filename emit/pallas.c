@@ -377,20 +377,12 @@ static void grid_spec(emitter *e)
     emit_text(e, scratch ? "            ],\n        ),\n" : "        ),\n");
 }
 
-static bool has_barrier(const tp_kernel *k)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < tp_noperands(k); i++)
-        any |= k->operands[i].memory == TP_MEM_BARRIER;
-    return any;
-}
-
 static void compiler_params(emitter *e)
 {
     const tp_kernel *k = e->k;
     uint32_t first = first_axis(e);
     const char *comma = "";
-    if (k->naxes == first && !k->vmem_limit && !has_barrier(k))
+    if (k->naxes == first && !k->vmem_limit && !tp_has_barrier(k))
         return;
     emit_text(e, "        compiler_params=pltpu.CompilerParams(");
     if (k->naxes > first) {
@@ -408,7 +400,7 @@ static void compiler_params(emitter *e)
         tp_buf_printf(e->b, "%svmem_limit_bytes=%lld", comma, (long long)k->vmem_limit);
         comma = ", ";
     }
-    if (has_barrier(k))
+    if (tp_has_barrier(k))
         tp_buf_printf(e->b, "%scollective_id=0", comma);
     emit_text(e, "),\n");
 }

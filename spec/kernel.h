@@ -263,6 +263,13 @@ static inline bool tp_is_semaphore(const tp_operand *o)
 {
     return o->memory == TP_MEM_SEMAPHORE || o->memory == TP_MEM_DMA_SEMAPHORE || o->memory == TP_MEM_BARRIER;
 }
+static inline bool tp_has_barrier(const tp_kernel *k)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < tp_noperands(k); i++)
+        any |= k->operands[i].memory == TP_MEM_BARRIER;
+    return any;
+}
 /* "T=bfloat16, U=int8"; empty without parameters. */
 tp_str tp_dtypes_text(const tp_kernel *k);
 /* Does each case choose a value? Others are fixed, or follow from those. */

@@ -221,11 +221,9 @@ static bool has_entered(arrivals *w, uint32_t i)
 static bool are_entered(arrivals *w)
 {
     const tp_kernel *k = w->x->a->k;
-    bool any = false;
+    bool any = tp_has_barrier(k);
     uint32_t last = 0;
     int64_t yes;
-    for (uint32_t o = 0; o < tp_noperands(k); o++)
-        any |= k->operands[o].memory == TP_MEM_BARRIER;
     for (uint32_t i = 0; i < w->f->events.len; i++) {
         const tp_flow_event *e = &w->f->events.at[i];
         if ((e->kind != TP_FLOW_SIGNAL && e->kind != TP_FLOW_AWAIT) ||

@@ -66,6 +66,7 @@ static void prepare(void *arg)
 static void share(tp_devices *d, tp_arena *a, const tp_machine *m)
 {
     uint32_t operands = tp_noperands(m->k);
+    d->has_barrier = tp_has_barrier(m->k);
     d->n = d->crew.n = (uint32_t)m->grid.steps[0];
     d->crew.inner = m->grid.total / d->n;
     d->all = TP_NEWN(a, doing, d->n);
@@ -74,7 +75,6 @@ static void share(tp_devices *d, tp_arena *a, const tp_machine *m)
     tp_region_any(&m->k->body->statements, watch, d);
     for (uint32_t i = 0; i < operands; i++) {
         d->base[i] = d->counters;
-        d->has_barrier |= m->k->operands[i].memory == TP_MEM_BARRIER;
         d->counters += tp_is_semaphore(&m->k->operands[i]) ? (uint32_t)m->refs[i].cells.n : 0;
     }
     d->count = TP_NEWN(a, int64_t, (size_t)d->n * d->counters);

@@ -45,7 +45,24 @@ static inline loaded *load_text(const char *text)
     return l;
 }
 
-/* The same of a file. */
+static inline void unload(loaded *l)
+{
+    tp_arena_free(l->arena);
+}
+
+/* A spec that a test made up. NULL: the reader refuses it, which is counted, and told of the first ones. */
+static inline loaded *load_random(const char *text, unsigned *refused)
+{
+    loaded *l = load_text(text);
+    if (l->spec)
+        return l;
+    if ((*refused)++ < 3)
+        printf("refused: %.*s\n%s\n", TP_FMT(l->ctx.findings.at[0].message), text);
+    unload(l);
+    return NULL;
+}
+
+/* load_text() of a file. */
 static inline loaded *load_file(const char *path)
 {
     tp_arena *a = tp_arena_new(0);
@@ -54,11 +71,6 @@ static inline loaded *load_file(const char *path)
     loaded *l = load_text(tp_cstr(a, text));
     tp_arena_free(a);
     return l;
-}
-
-static inline void unload(loaded *l)
-{
-    tp_arena_free(l->arena);
 }
 
 typedef struct analysis_call {

@@ -110,13 +110,9 @@ static void judge_point(tally *t, loaded *l, const tp_analysis_result *r, int64_
 static void one_spec(maker *g, tally *t, uint64_t trial)
 {
     const char *spec = make_spec(g);
-    loaded *l = load_text(spec);
-    if (!l->spec) {
-        if (t->refused++ < 3)
-            printf("refused: %.*s\n%s\n", TP_FMT(l->ctx.findings.at[0].message), spec);
-        unload(l);
+    loaded *l = load_random(spec, &t->refused);
+    if (!l)
         return;
-    }
     tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.rlimit = 100000, .no_solver = trial % 2 != 0}});
     t->specs++;
     for (uint32_t i = 0; i < r.findings.len; i++) {
