@@ -25,6 +25,8 @@ struct tp_analysis {
     struct tp_flow *flow;        /* definedness of the body, once asked for */
     struct tp_flow *unrolled;    /* with loops of few turns written out, once asked for */
     bool flow_used;              /* by the running rule */
+    struct tp_flow *exact;       /* as if no int32 wrapped, once asked for */
+    bool nothing_wraps;          /* the walk takes every int32 that a mask, an index or a bound is made of for exact */
     bool stores_at_start;        /* the walk takes a copy for a store where it starts, not where it is waited for */
     tp_expr *other[2];           /* per axis: its value in a second and a third step */
     tp_expr *entries;            /* symbols for the entries of tables that a claim reads */

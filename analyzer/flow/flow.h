@@ -137,6 +137,10 @@ const tp_flow *tp_flow_of(tp_analysis *a);
 bool tp_flow_unroll(tp_analysis *a);
 void tp_flow_exchange(tp_analysis *a);
 
+/* A walk in which no int32 wraps: it knows the values that are computed of one that may wrap, too, which counts for as
+ * long as all of its TP_USE_INT32 fit. */
+const tp_flow *tp_flow_exact(tp_analysis *a);
+
 /* The variables of a claim over lanes of shape dims[rank]: after sizes and axes the lanes, and the walk's own. */
 void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c);
 /* Why nothing is known of what memory holds; empty: it is. */

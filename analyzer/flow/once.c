@@ -18,3 +18,16 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     a->flow->in_flight_at = at;
     return a->flow;
 }
+
+const tp_flow *tp_flow_exact(tp_analysis *a)
+{
+    struct tp_flow *kept = a->flow;
+    if (!a->exact) {
+        a->nothing_wraps = true;
+        flow_walk_again(a);
+        a->nothing_wraps = false;
+        a->exact = a->flow;
+        a->flow = kept;
+    }
+    return a->exact;
+}

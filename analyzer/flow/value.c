@@ -37,6 +37,8 @@ static tp_expr wrap(flow *f, const tp_inst *i, tp_expr e)
         return e;
     if (x->dtype == TP_I32 && f->feeds[i->out] && !tp_expr_is_const(f->a->p, e, NULL))
         flow_use(f, (tp_use){.kind = TP_USE_INT32, .value = e, .rank = x->rank, .dims = x->dims, .node = i->node});
+    if (x->dtype == TP_I32 && f->feeds[i->out] && f->a->nothing_wraps)
+        return e;
     return flow_fits(f, e, tp_dtype_min(x->dtype), tp_dtype_max(x->dtype), x->rank, x->dims) ? e : (tp_expr){0};
 }
 

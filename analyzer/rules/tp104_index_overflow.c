@@ -13,24 +13,81 @@ static void add_subterm(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
 }
 
 /* An int32 of the body that a mask, an index or a bound is made of. */
-static void check_use(tp_analysis *a, const tp_flow *f, const tp_use *u)
+typedef struct computed {
+    const tp_use *use;
+    tp_claim claim;
+    tp_decision decision;
+} computed;
+typedef TP_VEC(computed) computed_list;
+
+/* Appends those of the walk to `into`. Is one violated? */
+static bool decide_uses(tp_analysis *a, const tp_flow *f, computed_list *into)
 {
-    tp_claim c = tp_use_claim(a, f, u);
-    c.large = true;
-    c.goal = fits_int32(a, u->value);
-    c.proven = TP_S("this int32 of the body does not overflow");
-    c.violated = TP_S("an int32 in a mask, an index or a bound can overflow");
-    c.label = TP_S("int32 wraps here");
+    bool violated = false;
+    for (uint32_t i = 0; f && i < f->uses.len; i++) {
+        const tp_use *u = &f->uses.at[i];
+        if (u->kind != TP_USE_INT32)
+            continue;
+        computed c = {.use = u, .claim = tp_use_claim(a, f, u)};
+        c.claim.large = true;
+        c.claim.goal = fits_int32(a, u->value);
+        c.claim.proven = TP_S("this int32 of the body does not overflow");
+        c.claim.violated = TP_S("an int32 in a mask, an index or a bound can overflow");
+        c.claim.label = TP_S("int32 wraps here");
+        c.decision = tp_claim_decide(a, &c.claim);
+        violated |= c.decision.verdict == TP_VIOLATED;
+        tp_push(a->arena, *into, c);
+    }
+    return violated;
+}
+
+/* The largest expression around c, in its statement, that is violated, too: it is the one in smaller cases. */
+static const computed *around(const computed_list *exact, const computed *c)
+{
+    for (uint32_t i = 0; i < exact->len; i++) {
+        const computed *x = &exact->at[i];
+        bool holds = x->claim.loc.start <= c->claim.loc.start && x->claim.loc.end >= c->claim.loc.end;
+        if (x->decision.verdict == TP_VIOLATED && x->use->syntax == c->use->syntax && holds)
+            c = x;
+    }
+    return c;
+}
+
+static void record_use(tp_analysis *a, const computed *c)
+{
     const int64_t *env;
-    tp_finding *found = tp_claim_check(a, &c, &env);
+    tp_finding *found = tp_claim_record(a, &c->claim, c->decision, &env);
     if (found->verdict != TP_VIOLATED)
         return;
     int64_t value = 0;
-    tp_expr_eval(a->p, u->value, env, &value);
+    tp_expr_eval(a->p, c->use->value, env, &value);
     found->witness->detail = tp_message(a, "the exact value is %lld", (long long)value);
     found->help =
         TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start; what shall "
              "wrap around, as a hash does, is computed in uint32");
+}
+
+/* What is computed of a value that wraps is not known. The precondition of a finding is one of all that would be known
+ * if nothing wrapped. */
+static void check_uses(tp_analysis *a, const tp_flow *f)
+{
+    computed_list known = {0}, exact = {0};
+    TP_VEC(tp_claim) beside = {0};
+    if (decide_uses(a, f, &known) && !a->o->verdicts_only)
+        decide_uses(a, tp_flow_exact(a), &exact);
+    for (uint32_t i = 0; i < exact.len; i++)
+        if (exact.at[i].decision.verdict != TP_PROVEN)
+            tp_push(a->arena, beside, exact.at[i].claim);
+    for (uint32_t i = 0; i < known.len; i++) {
+        computed c = known.at[i];
+        if (c.decision.verdict == TP_VIOLATED)
+            c = *around(&exact, &c);
+        if (c.decision.verdict == TP_VIOLATED && tp_is_violated(a, a->rule->code, &c.claim.loc))
+            continue;
+        c.claim.beside = beside.at;
+        c.claim.nbeside = beside.len;
+        record_use(a, &c);
+    }
 }
 
 static void check_maps(tp_analysis *a)
@@ -108,9 +165,7 @@ static void check(tp_analysis *a)
     check_axes(a);
     check_maps(a);
     tp_flow_gave_up(a, f, false);
-    for (uint32_t i = 0; f && i < f->uses.len; i++)
-        if (f->uses.at[i].kind == TP_USE_INT32)
-            check_use(a, f, &f->uses.at[i]);
+    check_uses(a, f);
 }
 
 const tp_rule tp_rule_tp104_index_overflow = {

@@ -23,13 +23,14 @@ static bool same_numbers(struct json_object *want, struct json_object *got)
 static void check_witness(const char *path, struct json_object *finding, struct json_object *expected)
 {
     struct json_object *w = member(finding, "witness"), *want = member(expected, "witness");
-    const char *when = string_of(expected, "holds_when");
-    struct json_object *help = member(expected, "help"); /* "": there must be none */
+    struct json_object *when = member(expected, "holds_when"); /* "": there must be none */
+    struct json_object *help = member(expected, "help");       /* "": there must be none */
     if (help && (json_object_get_string(help)[0] ? !strstr(string_of(finding, "help"), json_object_get_string(help))
                                                  : string_of(finding, "help")[0] != '\0'))
         fail_msg("%s: the help is \"%s\"", path, string_of(finding, "help"));
-    if (when[0] && strcmp(when, string_of(finding, "holds_when")) != 0)
-        fail_msg("%s: holds when \"%s\", expected \"%s\"", path, string_of(finding, "holds_when"), when);
+    if (when && strcmp(json_object_get_string(when), string_of(finding, "holds_when")) != 0)
+        fail_msg("%s: holds when \"%s\", expected \"%s\"", path, string_of(finding, "holds_when"),
+                 json_object_get_string(when));
     const char *replay = w ? string_of(w, "replay") : "";
     if (strcmp(string_of(finding, "verdict"), "vacuous") == 0)
         return; /* no sizes, no witness */
