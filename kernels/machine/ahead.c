@@ -5,7 +5,9 @@
 enum {
     LEAST = 1 << 13, /* bytes of a window: the processor sees by itself what comes of smaller ones, */
     LONG = 1 << 12,  /* ... and along rows of more */
-    MOST = 1 << 19   /* of all windows: half of a usual second cache */
+    MOST = 1 << 19,  /* of all windows: half of a usual second cache */
+    LARGE = 1 << 16, /* bytes of a value that may be read as it comes, */
+    LEAD = 1 << 13   /* ... and from what is read to what is asked for */
 };
 
 void tp_ahead_prepare(tp_machine *m)
@@ -109,4 +111,30 @@ void tp_ahead_now(const tp_machine *m, const tp_ref *r)
         return;
     await(&a, r, r->cells.data);
     tp_ahead_ask(&a, a.lines);
+}
+
+/* Is k, of memory that several look at, the one that comes to it first? */
+static bool leads(const tp_cells *const *of, uint32_t n, uint32_t k)
+{
+    uintptr_t first, end, other, other_end;
+    bool any = false;
+    tp_bytes_of(of[k], &first, &end);
+    for (uint32_t q = 0; q < n; q++) {
+        tp_bytes_of(of[q], &other, &other_end);
+        if (q == k || first >= other_end || other >= end)
+            continue;
+        any = true;
+        if (other_end > end || (other_end == end && q < k))
+            return false;
+    }
+    return any;
+}
+
+ptrdiff_t tp_ahead_of(const tp_cells *const *of, uint32_t n, uint32_t k)
+{
+    const tp_cells *c = of[k];
+    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype), pitch = c->viewed ? c->pitch * size : 1;
+    if (c->data == c->own || c->n * (size_t)size < LARGE || c->flat_row || pitch < 1 || !leads(of, n, k))
+        return 0;
+    return (ptrdiff_t)c->dims[c->rank - 1] * size >= LEAD ? LEAD : (LEAD + pitch - 1) / pitch * pitch;
 }

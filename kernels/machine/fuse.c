@@ -27,6 +27,7 @@ typedef struct part {
     bool linked;         /* computed in the pass of the part that looks at it, */
     uint32_t links;      /* ... for which it is so many of such steps; 0: it has a pass of its own kind */
     bool gathered;       /* read, short rows that do not lie side by side */
+    ptrdiff_t ahead;     /* read: bytes from there to what is asked for; 0: nothing */
     char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
     size_t size;         /* of an element */
     tp_cells strip;      /* its elements of the strip at hand */
@@ -300,6 +301,23 @@ static void find_links(tp_machine *m, const sink *s)
     }
 }
 
+/* Which parts ask for what lies ahead of them. */
+static void find_leaders(tp_machine *m)
+{
+    const tp_cells *read[MOST_PARTS];
+    part *of[MOST_PARTS];
+    uint32_t n = 0;
+    for (part *p = m->group->at; p < m->group->at + m->group->len; p++) {
+        p->ahead = 0;
+        if (p->inst)
+            continue;
+        read[n] = &m->values[p->value];
+        of[n++] = p;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        of[k]->ahead = tp_ahead_of(read, n, k);
+}
+
 /* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
  * reader. The last one goes to the sink. */
 static void place_parts(tp_machine *m, bool short_rows, const sink *s)
@@ -449,7 +467,7 @@ static void run_loop(const tp_group *g, part *p, size_t row)
 static tp_link read_link(tp_link_does does, const part *x, size_t row, bool *by_rows)
 {
     *by_rows |= x->by_rows;
-    return (tp_link){does, x->strip.n == 1, x->strip.data, step_of(x, row)};
+    return (tp_link){does, x->strip.n == 1, x->strip.data, step_of(x, row), x->ahead};
 }
 
 /* The steps of p, and of what is linked to it, in order; how many there are. */
@@ -489,6 +507,18 @@ static void run_links(const tp_group *g, const part *p, size_t row, bool streams
     tp_links_run(all, n, p->strip.n / length, length, p->strip.data, step_of(p, row), streams);
 }
 
+/* For what lies ahead of the strip; passes of links ask beside their work. */
+static void ask_ahead(const part *p, size_t row)
+{
+    if (!p->ahead)
+        return;
+    size_t length = p->by_rows ? row : p->strip.n;
+    tp_ahead a = {.n = 1};
+    a.part[0] =
+        (tp_ahead_part){(const char *)p->strip.data + p->ahead, p->pitch, p->strip.n / length, length * p->size};
+    tp_ahead_ask(&a, SIZE_MAX);
+}
+
 static void compute_strip(tp_group *g, part *p, size_t row, bool streams)
 {
     if (p->linked)
@@ -497,6 +527,8 @@ static void compute_strip(tp_group *g, part *p, size_t row, bool streams)
         run_links(g, p, row, streams);
         return;
     }
+    for (uint32_t a = 0; a < p->inst->nargs; a++)
+        ask_ahead(&g->at[p->args[a]], row);
     if (p->loop) {
         run_loop(g, p, row);
         return;
@@ -584,6 +616,7 @@ static void run_group(tp_machine *m, const sink *s)
     size_t row = to->rank ? (size_t)to->dims[to->rank - 1] : 1, most = strip_of(m), n;
     bool rows = to->viewed || reads_rows(m), short_rows = rows && !to->viewed && SHORT_ROW * row <= most,
          whole_rows = row <= most && (rows || s->read);
+    find_leaders(m);
     place_parts(m, short_rows, s);
     for (size_t from = 0; from < to->n; from += n) {
         n = to->n - from < most ? to->n - from : most;

@@ -284,6 +284,7 @@ typedef struct tp_link {
     bool one;        /* x is one number for the whole row */
     const char *at;  /* x; NULL: without */
     ptrdiff_t pitch; /* ... of rows, in bytes */
+    ptrdiff_t ahead; /* what lies so many bytes behind x is asked for beside; 0: nothing */
 } tp_link;
 /* How p computes with x on its right; false: it is none of these operations. */
 bool tp_link_of(tp_prim p, tp_link_does *right);
@@ -304,6 +305,10 @@ void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
+/* Values that are read in one go, shifted against each other, come to their memory in jumps that the processor does not
+ * foresee. Bytes from what is read of value k of them to what it should ask for: on in a long row, else rows on; 0:
+ * nothing. */
+ptrdiff_t tp_ahead_of(const tp_cells *const *of, uint32_t n, uint32_t k);
 
 /* window.c */
 /* Elements came from, or went to, the array of an operand. */

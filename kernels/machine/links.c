@@ -14,6 +14,9 @@ typedef float lanes __attribute__((vector_size(64), aligned(sizeof(float)), may_
         V sum[N] = {0}, term[N] = {0};                                                                                 \
         for (uint32_t k = 0; k < n; k++) {                                                                             \
             const float *p = (const float *)(const void *)at[k];                                                       \
+            const V *ahead = (const V *)(const void *)(p + i) + l[k].ahead / (ptrdiff_t)sizeof(V);                     \
+            if (l[k].ahead)                                                                                            \
+                EACH(N, __builtin_prefetch(ahead + j))                                                                 \
             switch (2 * (uint32_t)l[k].does + l[k].one) {                                                              \
                 FORM(TP_LINK_SUM, N, sum[j] = x)                                                                       \
                 FORM(TP_LINK_TERM, N, term[j] = x)                                                                     \
