@@ -50,7 +50,7 @@ static bool notes(const flow *f)
 void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a)
 {
     if (notes(f) && !(f->away && kind == TP_FLOW_WRITE))
-        note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a)});
+        note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a), .partial = a->guarded});
 }
 
 void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)

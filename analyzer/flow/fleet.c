@@ -19,7 +19,7 @@ static bool speaks_of_steps(const proof *x, tp_expr e)
     bool any = false;
     for (uint32_t i = 0; i < x->a->k->naxes; i++)
         any |= tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
-    for (uint32_t i = 0; i < 2 * x->f->vars.len; i++)
+    for (uint32_t i = 0; i < TP_WALK_SETS * x->f->vars.len; i++)
         any |= tp_expr_mentions(x->a->p, e, x->walk[i].sym);
     for (uint32_t i = 0; i < x->nextra; i++)
         any |= tp_expr_mentions(x->a->p, e, x->extra[i].sym);
@@ -54,7 +54,7 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
         return true;
     tp_flow_vars(x->a, x->f, 0, NULL, &c);
     c.walk = x->walk;
-    c.nwalk *= 2;
+    c.nwalk *= TP_WALK_SETS;
     c.extra = x->extra;
     c.nextra = x->nextra;
     tp_decision d = {.verdict = TP_UNKNOWN};

@@ -481,15 +481,17 @@ static bool stays(const tp_kernel *k, const flight *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-/* A second variable for each of the walk. What it runs over is said where it is used. */
+/* A second and a third variable for each of the walk. What they run over is said where they are used. */
 static void make_twins(proof *x)
 {
     uint32_t n = x->f->vars.len;
-    tp_var *walk = TP_NEWN(x->a->arena, tp_var, 2 * n + 1);
-    tp_expr *twin = TP_NEWN(x->a->arena, tp_expr, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
+    tp_var *walk = TP_NEWN(x->a->arena, tp_var, TP_WALK_SETS * n + 1);
+    tp_expr *twin = TP_NEWN(x->a->arena, tp_expr, (TP_WALK_SETS - 1) * n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        walk[i] = x->f->vars.at[i];
+    for (uint32_t i = 0; i < (TP_WALK_SETS - 1) * n; i++) {
         twin[i] = tp_sym_new(x->a->p, tp_printf(x->a->arena, "turn%u", i));
-        walk[i] = walk[n + i] = x->f->vars.at[i];
+        walk[n + i] = x->f->vars.at[i % n];
         walk[n + i].sym = (uint32_t)tp_expr_get(x->a->p, twin[i])->value;
         walk[n + i].lo = tp_const(x->a->p, 0);
         walk[n + i].hi = tp_const(x->a->p, INT32_MAX);
@@ -703,6 +705,26 @@ bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)
     a->rule = rule;
     *why = unnamed ? (tp_str){NULL, 0} : d.reason;
     return d.verdict == TP_PROVEN;
+}
+
+tp_str flow_find_received(tp_analysis *a)
+{
+    const tp_rule *rule = a->rule;
+    const tp_syntax *at = NULL;
+    tp_str basis = {NULL, 0};
+    proof x = {.a = a, .f = a->flow, .grade = TP_GRADE_CERT};
+    bool *received = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    a->rule = NULL;
+    make_twins(&x);
+    tp_decision d = decide_on_devices(&x, &at, &basis);
+    bool good = d.verdict == TP_PROVEN && flight_received(&x, received);
+    a->rule = rule;
+    if (good) {
+        a->received = received;
+        a->received_grade = x.grade;
+        a->received_by = tp_basis_join(a->arena, x.basis, TP_S(TP_RULE_DMA_SEMAPHORE ", " TP_RULE_IN_FLIGHT));
+    }
+    return good ? (tp_str){NULL, 0} : x.why;
 }
 
 /* ---- the rules ---- */

@@ -4,7 +4,7 @@
 
 #include "analyzer/flow/internal.h"
 
-enum { MOST_IN_FLIGHT = 64 };
+enum { MOST_IN_FLIGHT = 64, TP_WALK_SETS = 3 /* the walk's variables, and two others for each */ };
 
 typedef struct flight {
     tp_expr guard;
@@ -18,8 +18,8 @@ typedef TP_VEC(flight) fleet;
 typedef struct proof {
     tp_analysis *a;
     const tp_flow *f;
-    const tp_var *walk;  /* variables of the walk, then their twins, which have no bounds */
-    const tp_expr *twin; /* by variable of the walk */
+    const tp_var *walk;  /* variables of the walk, then twice their twins, which have no bounds */
+    const tp_expr *twin; /* by variable of the walk; behind them the second ones */
     tp_grade grade;
     uint32_t questions;
     tp_expr assumed;     /* no id: nothing */
@@ -57,11 +57,24 @@ uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
 /* tally.c: does every wait on this semaphore end, and is each of its counters zero at the end, by a proof of what they
  * count? Also true where nothing counts on it. False: x->why and x->at say what is not shown. */
 bool flight_tally(proof *x, uint32_t operand);
+/* What was added to an element of a semaphore, and taken off, before each event of a device that all count like. */
+typedef struct flight_sums {
+    tp_expr element[TP_MAX_RANK]; /* variables: which element */
+    tp_expr *added, *taken;       /* by event: over the axes, and the turns around it */
+    bool units;                   /* in units: each that counts, counts 1; else as they count */
+} flight_sums;
+/* False: they are not known; x->why and x->at. */
+bool flight_sum(proof *x, uint32_t operand, flight_sums *out);
+/* tally.c: the goal, choice by choice, so that sums without choices are left. */
+bool flight_follows(proof *x, tp_expr given, tp_expr goal);
 /* ring.c: do all devices count alike, so that flight_tally() speaks of each of them? False: x->why and x->at. */
 bool flight_is_symmetric(proof *x);
 /* arrivals.c: is what other devices write to this one apart from what it does before it knows that, where all counts
  * are shown to end? False: x->why and x->at. */
 bool flight_arrivals(proof *x);
+/* received.c: by operand, which refs others write to; is all that is read of them written before, and defined if what
+ * is written is, where TP502 and TP504 hold? False: x->why and x->at. */
+bool flight_received(proof *x, bool *received);
 /* Does a copy to another device begin at event number i? What it counts there is the SIGNAL behind it. */
 bool flight_goes_away(const tp_flow *f, uint32_t i);
 

@@ -162,7 +162,7 @@ void flow_load(flow *f, const tp_inst *i)
     flow_value *out = &f->now.values[i->out];
     mapping m = map_access(f, i->access, i->node);
     flow_note_access(f, TP_FLOW_READ, i->access);
-    if (tp_is_far(&f->k->operands[i->access->operand]))
+    if (tp_is_far(&f->k->operands[i->access->operand]) && !flow_is_received(f, i->access->operand))
         flow_unordered(f, i->access->operand, &out->leaks);
     if (m.known)
         flow_join(f, &out->leaks, &from, flow_yes(f), m.whole ? NULL : m.to_ref, true);
@@ -215,6 +215,13 @@ static void note_moved(flow *f, const tp_access *side)
     }
 }
 
+/* To where others write, too: what is read there is defined as long as this is. */
+static void store_to_received(flow *f, const tp_leaks *value)
+{
+    if (f->recording && value->len)
+        f->out->others = TP_S("that what other devices may find is defined is not shown");
+}
+
 static void walk_store(flow *f, const tp_statement *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
@@ -223,6 +230,10 @@ static void walk_store(flow *f, const tp_statement *s)
     flow_note_store(f, s->access->operand, m.inside);
     flow_note_access(f, TP_FLOW_WRITE, s->access);
     flow_note_copy_within(f, s);
+    if (flow_is_received(f, s->access->operand)) {
+        store_to_received(f, &value);
+        return;
+    }
     if (m.whole) {
         next = value;
     } else if (m.known) {
@@ -705,7 +716,7 @@ static bool mark_feeds(flow *f, const tp_region *r)
     return changed;
 }
 
-static void walk_body(void *arg)
+void flow_walk_body(void *arg)
 {
     flow *f = arg;
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
@@ -715,86 +726,4 @@ static void walk_body(void *arg)
     while (mark_feeds(f, &f->p->statements)) {
     }
     flow_walk_grid(f);
-}
-
-/* With half of what is left of the work. */
-static void walk_within_budget(flow *f)
-{
-    static const tp_share SHARE = {0.5, "following the body", {NULL, 0}};
-    tp_str why;
-    if (!tp_within(f->a->arena, &SHARE, walk_body, f, &why))
-        f->out->gave_up = why; /* nothing of the walk is used */
-}
-
-/* The walk follows the memory of one device, and arrays that all steps share. */
-static tp_str by_others(const tp_kernel *k)
-{
-    if (tp_is_connected(k))
-        return TP_S("what devices write to each other is followed by execution alone");
-    if (tp_has_shards(k))
-        return TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
-    return (tp_str){NULL, 0};
-}
-
-/* One walk; `unroll`: with loops of few turns written out. Is it of use? */
-static bool walk_once(flow *f, tp_analysis *a, bool unroll)
-{
-    uint32_t n = a->k->body->values.len;
-    const tp_rule *rule = a->rule;
-    *f = (flow){.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .unroll = unroll};
-    a->rule = NULL;
-    f->reduced = TP_NEWN(a->arena, tp_expr, n);
-    f->loop = TP_NEWN(a->arena, tp_expr, n);
-    f->made = TP_NEWN(a->arena, const tp_inst *, n);
-    f->data = tp_sym_new(a->p, TP_S("data"));
-    f->feeds = TP_NEWN(a->arena, bool, n);
-    f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
-    for (uint32_t v = 0; v < n; v++)
-        if (f->p->values.at[v].variable)
-            tp_push(a->arena, f->variables, (tp_vid)v);
-    f->out->others = by_others(a->k);
-    walk_within_budget(f);
-    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
-        f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
-        tp_exprs_forget_overflow(a->p);
-    }
-    a->rule = rule;
-    return !f->out->gave_up.n;
-}
-
-void flow_walk_again(tp_analysis *a)
-{
-    flow f;
-    bool good = walk_once(&f, a, false), coarse = f.coarse;
-    a->flow = f.out;
-    if (good && !coarse)
-        return;
-    if (f.out->summarised && walk_once(&f, a, true) && !(good && f.coarse)) {
-        f.out->summarised = false;
-        a->flow = f.out;
-    }
-    a->flow->summarised = false; /* nothing is left to be tried */
-}
-
-bool tp_flow_unroll(tp_analysis *a)
-{
-    flow f;
-    if (!a->flow || !a->flow->summarised)
-        return false;
-    if (!a->unrolled) {
-        bool good = walk_once(&f, a, true) && !f.coarse;
-        a->unrolled = f.out;
-        a->flow->summarised = good; /* tried once */
-        if (!good)
-            return false;
-    }
-    tp_flow_exchange(a);
-    return true;
-}
-
-void tp_flow_exchange(tp_analysis *a)
-{
-    struct tp_flow *other = a->unrolled;
-    a->unrolled = a->flow;
-    a->flow = other;
 }

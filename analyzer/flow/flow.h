@@ -106,7 +106,8 @@ typedef enum tp_flow_event_kind {
 typedef struct tp_flow_event {
     tp_flow_event_kind kind;
     tp_expr path;
-    bool exact; /* it happens where the path holds; false: perhaps */
+    bool exact;   /* it happens where the path holds; false: perhaps */
+    bool partial; /* a store under a mask: some elements of its place */
     tp_place place, from, counter;
     tp_expr bits;
     bool there;     /* a START of a copy to another device, a SIGNAL there, */

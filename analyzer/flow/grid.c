@@ -269,7 +269,8 @@ static void start_step(flow *f, const tp_leaks *guess)
     f->path = f->entered = flow_yes(f);
     f->path_exact = true;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : from_before(f, o, &guess[o]);
+        if (!flow_is_received(f, o))
+            f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : from_before(f, o, &guess[o]);
 }
 
 static void copy_out(flow *f, uint32_t operand)

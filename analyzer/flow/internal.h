@@ -152,7 +152,9 @@ void flow_walk_grid(flow *f);
 void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);
 /* A store to it is walked, to the lanes that are inside. */
 void flow_note_store(flow *f, uint32_t operand, tp_expr inside);
-/* flow.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
+/* flow.c: all steps, after what the walk needs is made; its argument is a flow. */
+void flow_walk_body(void *arg);
+/* once.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
 void flow_walk_again(tp_analysis *a);
 void flow_walk(flow *f, const tp_region *r);
 /* A state that may change without the other one. */
@@ -174,6 +176,11 @@ static inline tp_expr flow_meaning(flow *f, tp_vid v)
     const tp_value *x = &f->p->values.at[v];
     return x->dtype == TP_WEAK_INT ? x->meaning : f->now.values[v].meaning;
 }
+/* Do other devices write to it, and is all that is read of it defined (received.c)? */
+static inline bool flow_is_received(const flow *f, uint32_t operand)
+{
+    return f->a->received && f->a->received[operand];
+}
 /* events.c: what happens in a step, in order, where the body starts copies; nothing while nothing is recorded. */
 /* grid.c: nothing was written to the operand, where the condition holds. */
 tp_leaks flow_unwritten(flow *f, uint32_t operand, tp_expr when);
@@ -189,6 +196,9 @@ bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_gra
  * it ends? Then a wait may be taken for the store that the copy is. `why` and `at`: why TP504 is not proven; empty
  * where it may be. */
 bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at);
+/* flight.c: a->received := the refs that other devices write to, if all that is read of them is shown to be defined
+ * where what is written to them is; else why that is not shown. */
+tp_str flow_find_received(tp_analysis *a);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
  * the tables. env has room for every symbol; out is what the machine says. False: none was found. */
 bool flow_find_trap(tp_analysis *a, int64_t *env, tp_trapped *out);

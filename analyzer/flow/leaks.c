@@ -369,7 +369,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         tp_decision d = tp_claim_decide(a, &c);
         if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
             d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
-        if (d.verdict != TP_PROVEN && never_written(a, s, l) &&
+        if (d.verdict != TP_PROVEN && never_written(a, s, l) && !tp_is_shard(&a->k->operands[s->operand]) &&
             flow_all_written(a, f, s->operand, &t->grade, &t->rests_on))
             continue;
         if (d.verdict == TP_PROVEN) {
@@ -399,6 +399,10 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
     tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_str_c(tp_fact_names(f->given))};
+    if (a->received) {
+        t.grade = a->received_grade;
+        t.rests_on = tp_basis_join(a->arena, t.rests_on, a->received_by);
+    }
     if (f->copies)
         t.rests_on = tp_basis_join(a->arena, t.rests_on, TP_S(TP_RULE_IN_FLIGHT));
     for (int exact = 1; exact >= 0; exact--)

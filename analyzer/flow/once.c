@@ -1,5 +1,88 @@
 /* The walk of a kernel, made once for all rules. */
 #include "analyzer/flow/internal.h"
+#include "base/budget.h"
+
+/* With half of what is left of the work. */
+static void walk_within_budget(flow *f)
+{
+    static const tp_share SHARE = {0.5, "following the body", {NULL, 0}};
+    tp_str why;
+    if (!tp_within(f->a->arena, &SHARE, flow_walk_body, f, &why))
+        f->out->gave_up = why; /* nothing of the walk is used */
+}
+
+/* The walk follows the memory of one device, and arrays that all its steps share. */
+static tp_str by_others(const tp_analysis *a)
+{
+    if (tp_is_connected(a->k) && !a->received)
+        return TP_S("what devices write to each other is not known");
+    if (tp_has_shards(a->k) && !tp_has_devices(a->k))
+        return TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
+    return (tp_str){NULL, 0};
+}
+
+/* One walk; `unroll`: with loops of few turns written out. Is it of use? */
+static bool walk_once(flow *f, tp_analysis *a, bool unroll)
+{
+    uint32_t n = a->k->body->values.len;
+    const tp_rule *rule = a->rule;
+    *f = (flow){.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .unroll = unroll};
+    a->rule = NULL;
+    f->reduced = TP_NEWN(a->arena, tp_expr, n);
+    f->loop = TP_NEWN(a->arena, tp_expr, n);
+    f->made = TP_NEWN(a->arena, const tp_inst *, n);
+    f->data = tp_sym_new(a->p, TP_S("data"));
+    f->feeds = TP_NEWN(a->arena, bool, n);
+    f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    for (uint32_t v = 0; v < n; v++)
+        if (f->p->values.at[v].variable)
+            tp_push(a->arena, f->variables, (tp_vid)v);
+    f->out->others = by_others(a);
+    walk_within_budget(f);
+    if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
+        f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
+        tp_exprs_forget_overflow(a->p);
+    }
+    a->rule = rule;
+    return !f->out->gave_up.n;
+}
+
+void flow_walk_again(tp_analysis *a)
+{
+    flow f;
+    bool good = walk_once(&f, a, false), coarse = f.coarse;
+    a->flow = f.out;
+    if (good && !coarse)
+        return;
+    if (f.out->summarised && walk_once(&f, a, true) && !(good && f.coarse)) {
+        f.out->summarised = false;
+        a->flow = f.out;
+    }
+    a->flow->summarised = false; /* nothing is left to be tried */
+}
+
+bool tp_flow_unroll(tp_analysis *a)
+{
+    flow f;
+    if (!a->flow || !a->flow->summarised)
+        return false;
+    if (!a->unrolled) {
+        bool good = walk_once(&f, a, true) && !f.coarse;
+        a->unrolled = f.out;
+        a->flow->summarised = good; /* tried once */
+        if (!good)
+            return false;
+    }
+    tp_flow_exchange(a);
+    return true;
+}
+
+void tp_flow_exchange(tp_analysis *a)
+{
+    struct tp_flow *other = a->unrolled;
+    a->unrolled = a->flow;
+    a->flow = other;
+}
 
 /* Where waits do not name the copies that they end, a second walk takes copies for stores at their start. */
 const tp_flow *tp_flow_of(tp_analysis *a)
@@ -9,7 +92,16 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     a->flow_used = true;
     if (!a->k->body || a->flow)
         return a->flow;
+    a->stores_at_start |= tp_is_connected(a->k); /* a wait names no copy that comes from another device */
     flow_walk_again(a);
+    if (tp_is_connected(a->k) && !a->flow->gave_up.n) {
+        tp_str others = flow_find_received(a);
+        if (others.n)
+            a->flow->others = others;
+        else
+            flow_walk_again(a);
+        return a->flow;
+    }
     if (!a->flow->copies || tp_flow_no_memory(a->flow).n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))
         return a->flow;
     a->stores_at_start = true;

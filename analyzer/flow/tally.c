@@ -8,60 +8,22 @@
  * one what that begins with, the last step leaves nothing; and no wait asks for more than is held there. A guess that
  * is wrong proves nothing.
  */
-#include "analyzer/flow/flight.h"
+#include "analyzer/flow/tally.h"
 #include "base/checked.h"
 #include "spec/table.h"
 
 enum {
-    MOST_ELEMENTS = 16,
-    MOST_COLUMNS = 48,
-    MOST_KEYS = 16,
-    MOST_CLASSES = 48,
     MOST_SIGHTINGS = 4000, /* at a place */
     MOST_EXECUTED = 200000,
     ENOUGH = 20000, /* executed: no further sizes */
     WIDE = 9,       /* sizes that are tried, from the least one on */
 };
 
-/* What was held somewhere, at these values of all symbols. */
-typedef struct sighting {
-    const int64_t *env;
-    int64_t held;
-} sighting;
-typedef TP_VEC(sighting) sightings;
-
-/* One counter. Places: 0, the begin of a step; 1 + i, that of a turn of the loop of event number i. */
-typedef struct tally {
-    proof *x;
-    uint32_t operand, axis;  /* axes from this one on are sequential */
-    tp_expr at[TP_MAX_RANK]; /* which element; of more than a few: any, a variable */
-    tp_expr given;           /* ... that is one */
-    tp_var any[TP_MAX_RANK];
-    uint32_t nany;
-    bool total; /* waits take nothing off: what others may have added before this device waits */
-    sightings *seen;
-    tp_expr *held; /* the guess, once there is one */
-    uint32_t executed;
-    int64_t now;    /* while executing */
-    tp_arena *work; /* what lasts for this counter */
-} tally;
-
-static bool adds(const tp_flow_event *e)
-{
-    return e->kind == TP_FLOW_START || e->kind == TP_FLOW_SIGNAL;
-}
-
-static bool counts(const tally *t, const tp_flow_event *e)
-{
-    bool takes = !t->total && (e->kind == TP_FLOW_WAIT || e->kind == TP_FLOW_AWAIT);
-    return e->counter.operand == t->operand && (adds(e) || takes);
-}
-
 static bool any_counts(const tally *t, uint32_t from, uint32_t to)
 {
     bool any = false;
     for (uint32_t i = from; i < to && !any; i++)
-        any = counts(t, &t->x->f->events.at[i]);
+        any = tally_counts(t, &t->x->f->events.at[i]);
     return any;
 }
 
@@ -93,11 +55,6 @@ static tp_expr entered(const proof *x, const tp_flow_event *loop)
 
 /* ---- executing the counts ---- */
 
-static bool evaluates(const tally *t, tp_expr e, const int64_t *env, int64_t *v)
-{
-    return tp_expr_eval(t->x->a->p, e, env, v) == TP_EVAL_OK;
-}
-
 static void see(tally *t, uint32_t place, const int64_t *env)
 {
     uint32_t n = tp_sym_count(t->x->a->p);
@@ -119,7 +76,8 @@ static bool execute(tally *t, uint32_t from, uint32_t to, int64_t *env)
         if (e->kind == TP_FLOW_LOOP) {
             uint32_t end = flight_loop_end(t->x->f, i);
             bool mine = any_counts(t, i, end);
-            if (mine && (!evaluates(t, entered(t->x, e), env, &yes) || (yes && !evaluates(t, e->bits, env, &n))))
+            if (mine &&
+                (!tally_evaluates(t, entered(t->x, e), env, &yes) || (yes && !tally_evaluates(t, e->bits, env, &n))))
                 return false;
             int64_t *turn = &env[tp_expr_get(t->x->a->p, e->counter.start[0])->value];
             for (*turn = 0; mine && yes && *turn <= n; ++*turn) {
@@ -128,10 +86,11 @@ static bool execute(tally *t, uint32_t from, uint32_t to, int64_t *env)
                     return false;
             }
             i = end;
-        } else if (counts(t, e)) {
-            if (!evaluates(t, happens(t, e), env, &yes) || (yes && !evaluates(t, e->bits, env, &n)))
+        } else if (tally_counts(t, e)) {
+            if (!tally_evaluates(t, happens(t, e), env, &yes) ||
+                (yes && !tally_evaluates(t, tally_amount(t, e), env, &n)))
                 return false;
-            if (yes && !tp_add(t->now, adds(e) ? n : -n, &t->now))
+            if (yes && !tp_add(t->now, tally_adds(t, e) ? n : -n, &t->now))
                 return false;
             if (t->now < 0)
                 return fleet_fails(t->x, "that the semaphore has as much as this waits for is not shown", e);
@@ -148,7 +107,7 @@ static bool execute_steps(tally *t, uint32_t axis, int64_t *env)
     bool first = true;
     if (axis < k->naxes) {
         int64_t *at = &env[k->axes[axis].sym];
-        bool good = evaluates(t, k->axes[axis].steps, env, &n);
+        bool good = tally_evaluates(t, k->axes[axis].steps, env, &n);
         for (*at = 0; good && *at < n; ++*at)
             good = execute_steps(t, axis + 1, env);
         return good;
@@ -183,7 +142,7 @@ static bool execute_elements(tally *t, int64_t *env)
         bool there = true;
         for (uint32_t d = 0; d < t->nany; d++) {
             int64_t n = 0;
-            there &= evaluates(t, o->ref_shape[d], env, &n) && n > (i == SOME - 1 ? 0 : i);
+            there &= tally_evaluates(t, o->ref_shape[d], env, &n) && n > (i == SOME - 1 ? 0 : i);
             env[t->any[d].sym] = i == SOME - 1 ? n - 1 : i;
         }
         good = !there || execute_steps(t, 0, env);
@@ -207,311 +166,6 @@ static bool execute_some(tally *t)
             return false;
     }
     return points > 1;
-}
-
-/* ---- guessing ---- */
-
-/* Large, and of two residues the product is an int64. */
-static const int64_t PRIME = INT32_MAX;
-
-static int64_t times(int64_t a, int64_t b)
-{
-    return a * b % PRIME;
-}
-
-static int64_t residue(int64_t a)
-{
-    a %= PRIME;
-    return a < 0 ? a + PRIME : a;
-}
-
-static int64_t inverse(int64_t a)
-{
-    int64_t r = 1;
-    for (int64_t e = PRIME - 2; e; e >>= 1, a = times(a, a))
-        r = e & 1 ? times(r, a) : r;
-    return r;
-}
-
-/* Linear equations modulo PRIME, reduced: row i has its first coefficient, 1, in column i. */
-typedef struct equations {
-    int64_t row[MOST_COLUMNS][MOST_COLUMNS + 1];
-    bool has[MOST_COLUMNS];
-} equations;
-
-/* False: it contradicts the others. */
-static bool add_equation(equations *q, uint32_t n, int64_t *row)
-{
-    for (uint32_t c = 0; c < n; c++) {
-        if (!row[c])
-            continue;
-        int64_t by = q->has[c] ? row[c] : inverse(row[c]);
-        for (uint32_t i = 0; i <= n; i++)
-            row[i] = q->has[c] ? residue(row[i] - times(by, q->row[c][i])) : times(by, row[i]);
-        if (!q->has[c]) {
-            memcpy(q->row[c], row, (n + 1) * sizeof *row);
-            return q->has[c] = true;
-        }
-    }
-    return !row[n];
-}
-
-/* A solution, the least in absolute value that these residues may stand for, and zero where there is a choice. */
-static void solve(const equations *q, uint32_t n, int64_t *out)
-{
-    for (uint32_t c = n; c-- > 0;) {
-        int64_t v = q->has[c] ? q->row[c][n] : 0;
-        for (uint32_t i = c + 1; q->has[c] && i < n; i++)
-            v = residue(v - times(q->row[c][i], residue(out[i])));
-        out[c] = v > PRIME / 2 ? v - PRIME : v;
-    }
-}
-
-typedef struct guessing {
-    tally *t;
-    uint32_t place;
-    tp_expr columns[MOST_COLUMNS], keys[MOST_KEYS];
-    uint32_t ncolumns, nkeys;
-    int64_t first; /* keys that are variables tell values below this from each other, and from the rest */
-    bool variable[MOST_KEYS];
-} guessing;
-
-static void add_column(guessing *g, tp_expr e)
-{
-    e = tp_expr_normal(g->t->x->a->p, e);
-    bool there = false;
-    for (uint32_t i = 0; i < g->ncolumns; i++)
-        there |= tp_same(g->columns[i], e);
-    if (!there && g->ncolumns < MOST_COLUMNS)
-        g->columns[g->ncolumns++] = e;
-}
-
-/* Is all that e speaks of known at the place: no turn of a loop that is not around it? */
-static bool known_at(const guessing *g, tp_expr e)
-{
-    const proof *x = g->t->x;
-    for (uint32_t i = 0; i < x->f->vars.len; i++) {
-        uint32_t sym = x->f->vars.at[i].sym;
-        bool around = false;
-        for (uint32_t k = 0; k < g->place; k++) {
-            const tp_flow_event *l = &x->f->events.at[k];
-            around |= l->kind == TP_FLOW_LOOP && flight_loop_end(x->f, k) >= g->place &&
-                      tp_expr_get(x->a->p, l->counter.start[0])->value == sym;
-        }
-        if (!around && tp_expr_mentions(x->a->p, e, sym))
-            return false;
-    }
-    return !tp_expr_too_large(e);
-}
-
-/* Variables of the place, the inner ones first: turns, axes, sizes. */
-static uint32_t variables_at(const guessing *g, tp_expr *out, uint32_t room, bool sizes)
-{
-    const proof *x = g->t->x;
-    uint32_t n = 0;
-    for (uint32_t i = x->f->vars.len; i-- > 0 && n < room;)
-        if (known_at(g, tp_sym(x->a->p, x->f->vars.at[i].sym)))
-            out[n++] = tp_sym(x->a->p, x->f->vars.at[i].sym);
-    for (uint32_t i = x->a->k->naxes; i-- > 0 && n < room;)
-        out[n++] = tp_sym(x->a->p, x->a->k->axes[i].sym);
-    for (uint32_t i = 0; i < g->t->nany && n < room; i++)
-        out[n++] = tp_sym(x->a->p, g->t->any[i].sym);
-    for (uint32_t i = 0; sizes && i < x->a->nsizes && n < room; i++)
-        out[n++] = tp_sym(x->a->p, x->a->vars[i].sym);
-    return n;
-}
-
-/* What an affine guess is made of: what statements count, by variables and by how often loops turn. */
-static void find_columns(guessing *g)
-{
-    enum { ROOM = 24 };
-    proof *x = g->t->x;
-    tp_exprs *p = x->a->p;
-    tp_expr factor[ROOM] = {tp_const(p, 1)}, unit[ROOM] = {tp_const(p, 1)};
-    uint32_t nunits = 1, nfactors = 1 + variables_at(g, factor + 1, ROOM / 2, true);
-    int64_t v;
-    for (uint32_t i = 0; i < x->f->events.len; i++) {
-        const tp_flow_event *e = &x->f->events.at[i];
-        if (counts(g->t, e) && !tp_expr_is_const(p, tp_expr_normal(p, e->bits), &v) && known_at(g, e->bits) &&
-            nunits < ROOM)
-            unit[nunits++] = e->bits;
-        if (e->kind == TP_FLOW_LOOP && e->bits.id && known_at(g, e->bits) && nfactors < ROOM)
-            factor[nfactors++] = e->bits;
-    }
-    for (uint32_t u = 0; u < nunits; u++)
-        for (uint32_t k = 0; k < nfactors; k++)
-            add_column(g, tp_op2(p, TP_E_MUL, unit[u], factor[k]));
-}
-
-static void add_key(guessing *g, tp_expr e, bool variable)
-{
-    bool there = !known_at(g, e);
-    for (uint32_t i = 0; i < g->nkeys; i++)
-        there |= tp_same(g->keys[i], e);
-    if (there || g->nkeys == MOST_KEYS)
-        return;
-    g->variable[g->nkeys] = variable;
-    g->keys[g->nkeys++] = e;
-}
-
-/* x % m, if no key is that of x and a constant. */
-static void add_residues(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
-{
-    (void)path;
-    guessing *g = ctx;
-    int64_t m;
-    const tp_expr_node n = *tp_expr_get(a->p, sub);
-    if (n.op != TP_E_MOD || !tp_expr_is_const(a->p, n.b, &m) || m > MOST_ELEMENTS)
-        return;
-    for (uint32_t i = 0; i < g->nkeys; i++) {
-        const tp_expr_node k = *tp_expr_get(a->p, g->keys[i]);
-        int64_t by;
-        if (k.op == TP_E_MOD && tp_same(k.b, n.b) &&
-            tp_expr_is_const(a->p, tp_expr_normal(a->p, tp_op2(a->p, TP_E_SUB, k.a, n.a)), &by))
-            return;
-    }
-    add_key(g, sub, false);
-}
-
-/* What tells classes of steps from each other, the finer the higher the level. */
-static void find_keys(guessing *g, bool first, bool residues, bool conditions)
-{
-    enum { ROOM = 96 };
-    const proof *x = g->t->x;
-    tp_exprs *p = x->a->p;
-    tp_expr all[ROOM];
-    g->nkeys = 0;
-    uint32_t n = first ? variables_at(g, all, MOST_KEYS, false) : 0;
-    for (uint32_t i = 0; i < n; i++)
-        add_key(g, all[i], true);
-    for (uint32_t i = 0; i < x->f->events.len; i++) {
-        const tp_flow_event *e = &x->f->events.at[i];
-        if (!counts(g->t, e))
-            continue;
-        for (uint32_t d = 0; residues && d < e->counter.rank; d++)
-            tp_visit_subterms(x->a, e->counter.start[d], tp_const(p, 1), add_residues, g);
-        if (residues)
-            tp_visit_subterms(x->a, e->path, tp_const(p, 1), add_residues, g);
-        n = conditions ? tp_conjuncts(x->a, e->path, all, ROOM) : 0;
-        for (uint32_t k = 0; k < n; k++)
-            add_key(g, all[k], false);
-        for (uint32_t d = 0; conditions && g->t->nany && d < e->counter.rank; d++)
-            add_key(g, tp_op2(p, TP_E_LT, g->t->at[d], e->counter.start[d]), false);
-    }
-}
-
-typedef struct step_class {
-    int64_t key[MOST_KEYS];
-    equations q;
-    uint32_t n;
-    tp_expr fit;
-} step_class;
-
-static bool key_of(const guessing *g, const int64_t *env, int64_t *key)
-{
-    bool good = true;
-    for (uint32_t i = 0; i < g->nkeys && good; i++) {
-        good = evaluates(g->t, g->keys[i], env, &key[i]);
-        if (g->variable[i] && key[i] > g->first)
-            key[i] = g->first;
-    }
-    return good;
-}
-
-/* The class of these values; a new one, if there is none. NULL: too many. */
-static step_class *class_of(const guessing *g, step_class *all, uint32_t *n, const int64_t *env)
-{
-    int64_t key[MOST_KEYS] = {0};
-    if (!key_of(g, env, key))
-        return NULL;
-    for (uint32_t i = 0; i < *n; i++)
-        if (memcmp(all[i].key, key, sizeof key) == 0)
-            return &all[i];
-    if (*n == MOST_CLASSES)
-        return NULL;
-    memset(&all[*n], 0, sizeof *all);
-    memcpy(all[*n].key, key, sizeof key);
-    return &all[(*n)++];
-}
-
-static tp_expr condition_of(const guessing *g, const step_class *c)
-{
-    tp_exprs *p = g->t->x->a->p;
-    tp_expr all = tp_const(p, 1);
-    for (uint32_t i = 0; i < g->nkeys; i++) {
-        tp_expr_op op = g->variable[i] && c->key[i] == g->first ? TP_E_GE : TP_E_EQ;
-        tp_expr one = !g->variable[i] && tp_expr_is_bool(p, g->keys[i])
-                          ? (c->key[i] ? g->keys[i] : tp_op1(p, TP_E_NOT, g->keys[i]))
-                          : tp_op2(p, op, g->keys[i], tp_const(p, c->key[i]));
-        all = tp_op2(p, TP_E_AND, all, one);
-    }
-    return all;
-}
-
-static void fit_class(const guessing *g, step_class *c)
-{
-    tp_exprs *p = g->t->x->a->p;
-    int64_t by[MOST_COLUMNS];
-    tp_expr sum = tp_const(p, 0);
-    solve(&c->q, g->ncolumns, by);
-    for (uint32_t i = 0; i < g->ncolumns; i++)
-        sum = tp_op2(p, TP_E_ADD, sum, tp_op2(p, TP_E_MUL, tp_const(p, by[i]), g->columns[i]));
-    c->fit = tp_expr_normal(p, sum);
-}
-
-/* What was seen at the place as an expression, by these keys; no id: it is none. */
-static tp_expr fit_by_classes(const guessing *g)
-{
-    const sightings *seen = &g->t->seen[g->place];
-    step_class *all = TP_NEWN(g->t->work, step_class, MOST_CLASSES);
-    uint32_t n = 0, most = 0;
-    for (uint32_t i = 0; i < seen->len; i++) {
-        step_class *c = class_of(g, all, &n, seen->at[i].env);
-        int64_t row[MOST_COLUMNS + 1];
-        for (uint32_t k = 0; c && k < g->ncolumns; k++) {
-            if (!evaluates(g->t, g->columns[k], seen->at[i].env, &row[k]))
-                return (tp_expr){0};
-            row[k] = residue(row[k]);
-        }
-        row[g->ncolumns] = residue(seen->at[i].held);
-        if (!c || !add_equation(&c->q, g->ncolumns, row))
-            return (tp_expr){0};
-        c->n++;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        fit_class(g, &all[i]);
-        most = all[i].n > all[most].n ? i : most;
-    }
-    tp_expr e = n ? all[most].fit : tp_const(g->t->x->a->p, 0);
-    for (uint32_t i = 0; i < n; i++)
-        if (!tp_same(all[i].fit, all[most].fit))
-            e = tp_ite(g->t->x->a->p, condition_of(g, &all[i]), all[i].fit, e);
-    for (uint32_t i = 0; i < seen->len; i++) { /* not only modulo PRIME */
-        int64_t v;
-        if (!evaluates(g->t, e, seen->at[i].env, &v) || v != seen->at[i].held)
-            return (tp_expr){0};
-    }
-    return e;
-}
-
-/* The plainest guess that agrees with all that was seen. */
-static tp_expr guess_at(tally *t, uint32_t place)
-{
-    static const struct {
-        int64_t first;
-        bool residues, conditions;
-    } LEVELS[] = {{0, false, false}, {1, false, false}, {0, true, false},  {1, true, false},
-                  {0, false, true},  {0, true, true},   {1, false, true},  {1, true, true},
-                  {2, false, false}, {2, true, false},  {3, false, false}, {3, true, true}};
-    guessing g = {.t = t, .place = place};
-    tp_expr e = {0};
-    find_columns(&g);
-    for (uint32_t i = 0; i < sizeof LEVELS / sizeof *LEVELS && !e.id; i++) {
-        g.first = LEVELS[i].first;
-        find_keys(&g, g.first > 0, LEVELS[i].residues, LEVELS[i].conditions);
-        e = fit_by_classes(&g);
-    }
-    return e;
 }
 
 /* ---- proving ---- */
@@ -543,7 +197,7 @@ static tp_expr chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
 }
 
 /* Choice by choice, so that sums are left. */
-static bool follows(proof *x, tp_expr given, tp_expr goal)
+bool flight_follows(proof *x, tp_expr given, tp_expr goal)
 {
     tp_exprs *p = x->a->p;
     tp_expr choice = a_choice(p, goal);
@@ -555,14 +209,14 @@ static bool follows(proof *x, tp_expr given, tp_expr goal)
         x->quick = true;
         bool never = fleet_follows(x, &side, 1, tp_const(p, 0));
         x->quick = quick;
-        good = never || follows(x, side, chosen(p, goal, choice, yes));
+        good = never || flight_follows(x, side, chosen(p, goal, choice, yes));
     }
     return good;
 }
 
 static bool equal(proof *x, tp_expr given, tp_expr a, tp_expr b)
 {
-    return follows(x, given, tp_op2(x->a->p, TP_E_EQ, a, b));
+    return flight_follows(x, given, tp_op2(x->a->p, TP_E_EQ, a, b));
 }
 
 static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr *now);
@@ -595,13 +249,13 @@ static bool follow_count(tally *t, const tp_flow_event *e, tp_expr around, tp_ex
     tp_exprs *p = x->a->p;
     tp_expr happens_here = happens(t, e), zero = tp_const(p, 0);
     tp_expr given = tp_op2(p, TP_E_AND, around, happens_here);
-    tp_expr after = tp_op2(p, adds(e) ? TP_E_ADD : TP_E_SUB, *now, e->bits);
-    if (!follows(x, given, tp_op2(p, TP_E_GE, e->bits, zero)))
+    tp_expr by = tally_amount(t, e), after = tp_op2(p, tally_adds(t, e) ? TP_E_ADD : TP_E_SUB, *now, by);
+    if (!flight_follows(x, given, tp_op2(p, TP_E_GE, by, zero)))
         return fleet_fails(x, "that this counts by no negative number is not shown", e);
-    if (!adds(e) && !follows(x, given, tp_op2(p, TP_E_GE, after, zero)))
+    if (!tally_adds(t, e) && !flight_follows(x, given, tp_op2(p, TP_E_GE, after, zero)))
         return fleet_fails(x, "that the semaphore has as much as this waits for is not shown", e);
     if (e->kind == TP_FLOW_SIGNAL && x->a->k->operands[t->operand].memory != TP_MEM_DMA_SEMAPHORE &&
-        !follows(x, given, tp_op2(p, TP_E_LE, after, tp_const(p, INT32_MAX))))
+        !flight_follows(x, given, tp_op2(p, TP_E_LE, after, tp_const(p, INT32_MAX))))
         return fleet_fails(x, "that the semaphore counts to less than 2^31 is not shown", e);
     *now = tp_ite(p, happens_here, after, *now);
     return true;
@@ -613,7 +267,7 @@ static bool ends_with(const tally *t, tp_scope scope)
     bool any = tp_in_scope(scope, t->operand);
     for (uint32_t i = 0; i < t->x->f->events.len && !any; i++) {
         const tp_flow_event *e = &t->x->f->events.at[i];
-        any = e->kind == TP_FLOW_START && counts(t, e) &&
+        any = e->kind == TP_FLOW_START && tally_counts(t, e) &&
               (tp_in_scope(scope, e->place.operand) || tp_in_scope(scope, e->from.operand));
     }
     return any;
@@ -625,13 +279,15 @@ static bool follow(tally *t, uint32_t from, uint32_t to, tp_expr around, tp_expr
     for (uint32_t i = from; i < to; i++) {
         const tp_flow_event *e = &x->f->events.at[i];
         bool good = true;
+        if (t->before)
+            t->before[i] = tp_expr_normal(x->a->p, *now);
         if (e->kind == TP_FLOW_LOOP && any_counts(t, i, flight_loop_end(x->f, i))) {
             good = follow_loop(t, i, around, now);
             i = flight_loop_end(x->f, i);
-        } else if (e->kind == TP_FLOW_LEAVE && !t->total && ends_with(t, e->scope)) {
+        } else if (e->kind == TP_FLOW_LEAVE && t->what == OF_BOTH && ends_with(t, e->scope)) {
             good = equal(x, tp_op2(x->a->p, TP_E_AND, around, e->path), *now, tp_const(x->a->p, 0)) ||
                    fleet_fails(x, "that nothing is left when its `with` ends is not shown", e);
-        } else if (counts(t, e)) {
+        } else if (tally_counts(t, e)) {
             good = follow_count(t, e, around, now);
         }
         if (!good)
@@ -669,7 +325,7 @@ static bool prove(tally *t)
         if (!equal(x, tp_op2(p, TP_E_AND, goes_on, at_end(t, i + 1, true)), now, next))
             return fleet_fails(x, "what a step leaves on a semaphore is not shown", NULL);
     }
-    return t->total || equal(x, at_end(t, t->axis, true), now, zero) ||
+    return t->what != OF_BOTH || equal(x, at_end(t, t->axis, true), now, zero) ||
            fleet_fails(x, "that a semaphore is zero at the end is not shown", NULL);
 }
 
@@ -685,7 +341,7 @@ static bool tally_here(tally *t)
         if (place &&
             (f->events.at[place - 1].kind != TP_FLOW_LOOP || !any_counts(t, place - 1, flight_loop_end(f, place - 1))))
             continue;
-        t->held[place] = guess_at(t, place);
+        t->held[place] = tally_guess(t, place);
         if (!t->held[place].id)
             return fleet_fails(t->x, "what a semaphore has differs from step to step in a way that is not followed",
                                place ? &f->events.at[place - 1] : NULL);
@@ -707,7 +363,8 @@ static bool is_known(tally *t)
     for (uint32_t i = 0; i < t->x->f->events.len; i++) {
         const tp_flow_event *e = &t->x->f->events.at[i];
         bool loop = e->kind == TP_FLOW_LOOP && any_counts(t, i, flight_loop_end(t->x->f, i));
-        if ((loop && (!e->bits.id || !e->exact)) || (counts(t, e) && (!e->exact || !e->counter.known || !e->bits.id)))
+        if ((loop && (!e->bits.id || !e->exact)) ||
+            (tally_counts(t, e) && (!e->exact || !e->counter.known || !e->bits.id)))
             return fleet_fails(t->x, "whether, where or by how much a semaphore counts depends on data", e);
     }
     return true;
@@ -720,7 +377,7 @@ static bool tally_any(tally *t)
     const tp_operand *o = &x->a->k->operands[t->operand];
     tp_exprs *p = x->a->p;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
-        tp_expr e = tp_sym_new(p, tp_printf(x->a->arena, "element%u", d)), zero = tp_const(p, 0);
+        tp_expr e = t->before ? t->at[d] : tp_sym_new(p, tp_printf(x->a->arena, "element%u", d)), zero = tp_const(p, 0);
         t->at[d] = e;
         t->given = tp_op2(p, TP_E_AND, t->given,
                           tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, zero), tp_op2(p, TP_E_LT, e, o->ref_shape[d])));
@@ -770,6 +427,100 @@ bool flight_tally(proof *x, uint32_t operand)
         return false;
     t.nany = 0;
     t.given = tp_const(x->a->p, 1);
-    t.total = tp_is_connected(k) && k->operands[operand].memory != TP_MEM_DMA_SEMAPHORE;
-    return !t.total || tally_elements(&t);
+    t.what = OF_ADDED;
+    return !tp_is_connected(k) || k->operands[operand].memory == TP_MEM_DMA_SEMAPHORE || tally_elements(&t);
+}
+
+/* ---- sums by place ---- */
+
+/* Do all that count on it count by the same in all steps and turns? */
+static bool counts_alike(const proof *x, uint32_t operand, const tp_flow_event **first)
+{
+    tp_exprs *p = x->a->p;
+    bool alike = true;
+    *first = NULL;
+    for (uint32_t i = 0; i < x->f->events.len && alike; i++) {
+        const tp_flow_event *e = &x->f->events.at[i];
+        if ((!tally_takes(e) && !tally_gives(e)) || e->counter.operand != operand)
+            continue;
+        *first = *first ? *first : e;
+        alike = e->bits.id && tp_same(tp_expr_normal(p, e->bits), tp_expr_normal(p, (*first)->bits));
+        for (uint32_t v = 0; v < x->f->vars.len && alike; v++)
+            alike = !tp_expr_mentions(p, e->bits, x->f->vars.at[v].sym);
+        for (uint32_t v = 0; v < x->a->k->naxes && alike; v++)
+            alike = !tp_expr_mentions(p, e->bits, x->a->k->axes[v].sym);
+    }
+    return alike && *first;
+}
+
+/* into := if it is this element, what was found, else what is there. */
+static void add_element(const tally *t, const flight_sums *s, tp_expr *into)
+{
+    tp_exprs *p = t->x->a->p;
+    tp_expr mine = tp_const(p, 1);
+    for (uint32_t d = 0; d < t->x->a->k->operands[t->operand].ref_rank; d++)
+        mine = tp_op2(p, TP_E_AND, mine, tp_op2(p, TP_E_EQ, s->element[d], t->at[d]));
+    for (uint32_t i = 0; i < t->x->f->events.len; i++)
+        into[i] = into[i].id ? tp_ite(p, mine, t->before[i], into[i]) : t->before[i];
+}
+
+static bool sum_elements(tally *t, const flight_sums *s, tp_expr *into)
+{
+    tp_exprs *p = t->x->a->p;
+    const tp_operand *o = &t->x->a->k->operands[t->operand];
+    int64_t dims[TP_MAX_RANK], n = 1;
+    bool few = true;
+    t->before = TP_NEWN(t->x->a->arena, tp_expr, t->x->f->events.len + 1);
+    for (uint32_t i = 0; i <= t->x->f->events.len; i++)
+        t->before[i] = tp_const(p, 0);
+    for (uint32_t d = 0; d < o->ref_rank && few; d++) {
+        few = tp_expr_is_const(p, o->ref_shape[d], &dims[d]) && dims[d] <= MOST_ELEMENTS;
+        n *= few ? dims[d] : 1;
+        few &= n <= MOST_ELEMENTS;
+    }
+    if (!is_known(t))
+        return false;
+    if (!few) {
+        for (uint32_t d = 0; d < o->ref_rank; d++)
+            t->at[d] = s->element[d];
+        if (!tally_any(t))
+            return false;
+        add_element(t, s, into);
+        return true;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        for (uint32_t d = o->ref_rank; d-- > 0; rest /= dims[d])
+            t->at[d] = tp_const(p, rest % dims[d]);
+        if (!tally_one(t))
+            return false;
+        add_element(t, s, into);
+    }
+    return true;
+}
+
+bool flight_sum(proof *x, uint32_t operand, flight_sums *out)
+{
+    const tp_kernel *k = x->a->k;
+    const tp_flow_event *first;
+    *out = (flight_sums){.units = counts_alike(x, operand, &first)};
+    if (!first)
+        return false;
+    for (uint32_t d = 0; d < k->operands[operand].ref_rank; d++)
+        out->element[d] = tp_sym_new(x->a->p, tp_printf(x->a->arena, "element%u", d));
+    for (int taken = 0; taken < 2; taken++) {
+        tally t = {.x = x,
+                   .operand = operand,
+                   .axis = k->naxes,
+                   .given = tp_const(x->a->p, 1),
+                   .units = out->units,
+                   .what = taken ? OF_TAKEN : OF_ADDED};
+        tp_expr *into = TP_NEWN(x->a->arena, tp_expr, x->f->events.len + 1);
+        while (t.axis > 0 && !k->axes[t.axis - 1].parallel)
+            t.axis--;
+        if (!sum_elements(&t, out, into))
+            return false;
+        *(taken ? &out->taken : &out->added) = into;
+    }
+    return true;
 }
