@@ -353,13 +353,21 @@ void tp_cache_add_note(tp_cache *c, tp_str key, tp_str text)
     learn(c, key, 'r', text);
 }
 
+static bool has_certificate(const tp_decision *d)
+{
+    return d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof;
+}
+
+bool tp_cache_learns(const tp_decision *d)
+{
+    return has_certificate(d) || (d->verdict == TP_VIOLATED && d->env);
+}
+
 void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d)
 {
     tp_cache *c = v->o.cache;
-    bool proof = d->verdict == TP_PROVEN && d->grade == TP_GRADE_CERT && d->proof,
-         violated = d->verdict == TP_VIOLATED && d->env;
-    if (!proof && !violated)
-        return;
+    bool proof = has_certificate(d), violated = !proof;
+    tp_assert(tp_cache_learns(d));
     tp_buf line = {.arena = v->scratch}; /* the payload */
     for (uint32_t i = 0; i < o->nvars && violated; i++)
         tp_buf_printf(&line, " %lld", (long long)d->env[o->vars[i].sym]);

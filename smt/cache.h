@@ -50,6 +50,8 @@ void tp_cache_add_note(tp_cache *c, tp_str key, tp_str text);
 /* For tp_prove(). The digest of the canonical text; false: not for the cache. */
 bool tp_cache_key(tp_prover *v, const tp_obligation *o, tp_buf *key);
 bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision *d);
+/* Is the decision one that a check can confirm later? */
+bool tp_cache_learns(const tp_decision *d);
 void tp_cache_learn(tp_prover *v, const tp_obligation *o, tp_str key, const tp_decision *d);
 
 #endif

@@ -359,15 +359,16 @@ static tp_decision decide_briefly(tp_prover *v, const tp_obligation *o)
 static tp_decision decide_for_cache(tp_prover *v, const tp_obligation *o, tp_str text)
 {
     tp_decision d;
-    tp_str key = v->o.cache && text.n ? tp_sha256(v->keys, text) : (tp_str){NULL, 0};
-    bool known = key.n && tp_cache_find(v, o, key, &d);
+    bool asks = text.n && v->o.cache && tp_cache_count(v->o.cache).entries;
+    tp_str key = asks ? tp_sha256(v->keys, text) : (tp_str){NULL, 0};
+    bool known = asks && tp_cache_find(v, o, key, &d);
     tp_arena_clear(v->scratch);
     v->briefly_tried = true;
     if (known)
         return d;
     d = decide_anew(v, o);
-    if (key.n)
-        tp_cache_learn(v, o, key, &d);
+    if (text.n && v->o.cache && tp_cache_learns(&d))
+        tp_cache_learn(v, o, asks ? key : tp_sha256(v->keys, text), &d);
     tp_arena_clear(v->scratch);
     return d;
 }

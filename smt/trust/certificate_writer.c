@@ -252,7 +252,8 @@ void tp_certificates_row(tp_certificates *c, tp_certificate_entry entry, json *r
 {
     entry = (tp_certificate_entry){tp_printf(c->arena, "%.*s", TP_FMT(entry.spec)),
                                    tp_printf(c->arena, "%.*s", TP_FMT(entry.obligation)), entry.grade};
-    tp_buf_printf(&c->rows, "%.*s\n", TP_FMT(text_of(c->arena, row)));
+    tp_buf_str(&c->rows, text_of(c->arena, row));
+    tp_buf_c(&c->rows, "\n");
     tp_push(c->arena, c->entries, entry);
 }
 
@@ -281,9 +282,12 @@ tp_str tp_certificates_section(tp_certificates *c, tp_certificate_section *about
     put(o, "rules", strings(about->rules.at, about->rules.len));
     put(o, "dtypes", strings(about->dtypes.at, about->dtypes.len));
     put(o, "obligations", list);
-    tp_str text = tp_printf(c->arena, "%.*s\n%.*s", TP_FMT(text_of(c->arena, o)), TP_FMT(tp_buf_view(&c->rows)));
+    tp_buf text = {.arena = c->arena};
+    tp_buf_str(&text, text_of(c->arena, o));
+    tp_buf_c(&text, "\n");
+    tp_buf_str(&text, tp_buf_view(&c->rows));
     json_object_put(o);
-    return text;
+    return tp_buf_view(&text);
 }
 
 tp_str tp_certificates_rows(const tp_certificates *c)
