@@ -1,10 +1,11 @@
-"""The gallery's kernels on arrays of realistic size, by receipt: the engine beside jax.jit of a function that says the
-same, beside NumPy, and beside the two interpreters of Pallas; all in this process, on one core, interleaved. Medians of
-per-round ratios of CPU time, with outputs allocated anew in each call, as jit does, and with outputs that are used
-again; the peaks of this core, the time of a step and the load in the same run. Needs build/venv. Receipts are made
-once, in build/bench/receipts.
+"""The gallery's kernels on arrays of realistic size, by receipt and without one: the engine beside jax.jit of a function
+that says the same, beside NumPy, and beside the two interpreters of Pallas; all in this process, on one core, interleaved.
+Medians of per-round ratios of CPU time, with outputs allocated anew in each call, as jit does, and with outputs that are
+used again; the peaks of this core, the time of a step and the load in the same run. A side that takes more than ten times
+as long as the engine is called three times. Kernels that compute more than they move are also timed on two cores. Needs
+build/venv. Receipts are made once, in build/bench/receipts. bench/page.py makes a page of it.
 
-    python bench/gallery.py [--rounds 9] [--json FILE] [--markdown FILE] [--svg FILE] [NAME ...]
+    python bench/gallery.py [--rounds 9] [--json FILE] [--without-interpreters] [NAME ...]
 """
 
 import argparse
@@ -15,11 +16,12 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+CORES = os.sched_getaffinity(0)
+ONE = {max(CORES)}
+os.sched_setaffinity(0, ONE)
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "jax"), str(ROOT / "bench")]
 
@@ -169,12 +171,17 @@ def paged_inputs(b, p, n):
             r.integers(8 * p, 16 * p + 1, (b,), np.int32)]
 
 
-def splash_inputs(h, s, window):
+def splash_tables(s, window):
+    """Tiles with an element that is seen, and the keys to fetch meanwhile."""
     t = s // 128
     i, j = np.arange(t)[:, None], np.arange(t)[None]
-    work = ((j <= i) & (i - j <= -(-window // 128))).astype(np.int32)
+    work = ((j <= i) & ((i - j - 1) * 128 + 1 < window)).astype(np.int32)
     fetch = np.where(work, j, np.where(work.any(1, keepdims=True), np.clip(j, i - 4, i), 0)).astype(np.int32)
-    return [*attention_like(h, s), np.zeros((s, 1), np.int32), np.zeros((1, s), np.int32), work, np.maximum(fetch, 0).astype(np.int32)]
+    return work, np.maximum(fetch, 0).astype(np.int32)
+
+
+def splash_inputs(h, s, window):
+    return [*attention_like(h, s), np.zeros((s, 1), np.int32), np.zeros((1, s), np.int32), *splash_tables(s, window)]
 
 
 def sparse_inputs(m, kb, nb, w):
@@ -384,7 +391,7 @@ CASES = {
 
 def receipt_of(spec):
     made = ROOT / "build" / "bench" / "receipts" / f"{spec.name.split('.')[0]}.json"
-    if not made.exists() or made.stat().st_mtime < spec.stat().st_mtime:
+    if not made.exists() or made.stat().st_mtime < max(spec.stat().st_mtime, PROGRAM.stat().st_mtime):
         made.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([PROGRAM, "verify", "-q", "--receipt", made, spec], check=True, stdout=subprocess.DEVNULL)
     return made
@@ -403,19 +410,51 @@ def difference(got, want):
     return float(np.max(np.abs(np.asarray(got).astype(np.float64) - want)) / (np.sqrt(np.mean(want * want)) + 1e-30))
 
 
-def slow_ones(calls, seconds=3):
-    """Some calls of each interpreter: up to three, until its time is over."""
-    times = {}
-    for name, compiled in calls.items():
+def compiled_ones(interpreters):
+    """The calls, and the names of the errors of those that fail, which is a result."""
+    calls, failed = {}, {}
+    for name, compiled in interpreters.items():
         try:
             call = compiled()
-            times[name] = [clock(call)]
-        except Exception as e:  # noqa: BLE001  an interpreter that fails is a result
-            times[name] = f"{type(e).__name__}"
-            continue
-        while len(times[name]) < 3 and sum(t[1] for t in times[name]) < seconds * 1e3:
-            times[name].append(clock(call))
+            call()
+            calls[name] = call
+        except Exception as e:  # noqa: BLE001
+            failed[name] = type(e).__name__
+    return calls, failed
+
+
+def in_rounds(sides, rounds):
+    """CPU and wall time of each side, round by round; none always follows the same other. One that takes ten times as long as the engine in
+    its first rounds needs no more of them."""
+    times = {side: [] for side in sides}
+    for i in range(rounds):
+        order = [s for s in sides if i < FEW or statistics.median(t[0] for t in times[s]) < 10 * statistics.median(t[0] for t in times["fresh"])]
+        for side in order[i % len(order):] + order[:i % len(order)]:
+            times[side].append(clock(sides[side]))
     return times
+
+
+def busy():
+    """Seconds that all processors worked since they started."""
+    numbers = [int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    return (sum(numbers[:3]) + sum(numbers[5:8])) / os.sysconf("SC_CLK_TCK")
+
+
+def on_cores(one, two, rounds):
+    """Wall time of one thread and of two on all cores, turn by turn, and the share of the processors that other work took meanwhile."""
+    os.sched_setaffinity(0, CORES)
+    try:
+        again = max(1, round(50 / clock(one)[1]))  # 50 ms at least: the scheduler has to find the other core
+        before, mine, start = busy(), time.process_time(), time.perf_counter()
+        times = [[clock(lambda f=f: [f() for _ in range(again)])[1] / again for f in (one, two)] for _ in range(rounds)]
+        took = time.perf_counter() - start
+        return {"ms": times, "others": max(0.0, busy() - before - time.process_time() + mine) / took / len(CORES)}
+    finally:
+        os.sched_setaffinity(0, ONE)
+
+
+def as_bytes(out):
+    return [x.tobytes() for x in (out if isinstance(out, tuple) else (out,))]
 
 
 def numpy_side(function, inputs, want):
@@ -438,23 +477,50 @@ def measure(name, rounds, with_interpreters):
     jitted = jax.jit(function)
     on_device = [jnp.asarray(x) for x in inputs]
     want = jax.block_until_ready(jitted(*on_device))
-    kernel = compile_kernel(spec, receipt_of(spec), sizes=sizes, threads=1)
-    two = compile_kernel(spec, receipt_of(spec), sizes=sizes, threads=2)
+    by_threads = {n: compile_kernel(spec, receipt_of(spec), sizes=sizes, threads=n) for n in THREADS}
+    kernel, two = by_threads[1], by_threads[2]
+    unverified = compile_kernel(spec, unchecked=True, sizes=sizes, threads=1)
     out = kernel(*inputs)
     by_numpy, off = numpy_side(function, inputs, want)
+    interpreters, failed = compiled_ones(peers.interpreters(spec, sizes, inputs, pallas)) if with_interpreters else ({}, {})
     sides = {
         "jit": lambda: jax.block_until_ready(jitted(*on_device)),
         "fresh": lambda: kernel(*inputs),
+        "no receipt": lambda: unverified(*inputs),
         "reused": lambda: kernel(*inputs, out=out),
         "two threads": lambda: two(*inputs, out=out),
-    } | ({"numpy": by_numpy} if by_numpy else {})
-    times = {side: [] for side in sides}
-    order = list(sides)
-    for i in range(rounds):  # none always follows the same other
-        for side in order[i % len(order):] + order[:i % len(order)]:
-            times[side].append(clock(sides[side]))
-    times |= slow_ones(peers.interpreters(spec, sizes, inputs, pallas)) if with_interpreters else {}
-    return {"kernel": name, "ms": times, "worst": worst_of(out, want), "numpy_worst": off, "load": os.getloadavg()[0]}
+    } | ({"numpy": by_numpy} if by_numpy else {}) | interpreters | EXTRA.get(name, lambda *_: {})(inputs, out)
+    times = in_rounds(sides, rounds)
+    outs = out if isinstance(out, tuple) else (out,)
+    row = {"kernel": name, "ms": times | failed, "worst": worst_of(out, want), "numpy_worst": off, "load": os.getloadavg()[0],
+           "bytes": sum(x.nbytes for x in (*inputs, *outs)),
+           "same_bits": all(as_bytes(k(*inputs)) == as_bytes(out) for k in by_threads.values())}
+    return row, lambda: on_cores(sides["reused"], sides["two threads"], rounds)
+
+
+def copy_beside(inputs, out):
+    """A copy of one input to memory that is there: what moves a byte costs."""
+    to = np.empty_like(inputs[0])
+    to[:] = 0
+    return {"copy": lambda: np.copyto(to, inputs[0])}
+
+
+def dense_beside(inputs, out):
+    """The same kernel where all tiles are worked on, and where the half that a causal window leaves empty is not."""
+    spec = ROOT / "examples" / "attention" / "splash_attention.tile.json"
+    *arrays, work, fetch = inputs
+    t, window = work.shape[0], 1408  # of 256 tiles 126 have an element that is seen
+    sparse = splash_tables(128 * t, window)
+    dense = np.ones_like(work), np.broadcast_to(np.arange(t, dtype=np.int32), (t, t)).copy()
+    kernel = compile_kernel(spec, receipt_of(spec), sizes={"W": window}, threads=1)
+    results = [kernel(*arrays, *tables) for tables in (dense, sparse)]
+    assert (results[0] == results[1]).all()
+    return {"all tiles": lambda: kernel(*arrays, *dense, out=results[0]), "half the tiles": lambda: kernel(*arrays, *sparse, out=results[1])}
+
+
+FEW = 3  # rounds of a side that is far slower
+THREADS = (1, 2, 7, 16)
+EXTRA = {"add_2d": copy_beside, "splash_attention": dense_beside}
 
 
 STEP = {
@@ -463,34 +529,36 @@ STEP = {
     "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 128], "block_shape": [8, 128], "index_map": [0, 0]}],
     "outputs": [{"name": "o", "dtype": "float32", "shape": [8, 128], "block_shape": [8, 128], "index_map": [0, 0]}],
     "kernel": ["if i == 0:", "    o[...] = 0", "o[...] += x[...]"],
+    "reference": ["o = x * S"],
 }
 
 
-def steps():
-    """Microseconds of CPU time for a step that adds 1024 numbers, by the number of steps."""
-    kernel = {n: compile_kernel(STEP, unchecked=True, sizes={"S": n}, threads=1) for n in (10**2, 10**3, 10**4, 10**5, 10**6)}
+def steps(rounds):
+    """Microseconds of CPU time for a step that adds 1024 numbers, by receipt and without one, by the number of steps."""
+    file = ROOT / "build" / "bench" / "steps.tile.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists() or file.read_text() != json.dumps(STEP):
+        file.write_text(json.dumps(STEP))
     x = np.ones((8, 128), np.float32)
     o = np.empty_like(x)
-    times = {}
-    for n, k in kernel.items():
-        k(x, out=o)
-        again = max(1, 10**5 // n)
-        times[n] = statistics.median(clock(lambda: [k(x, out=o) for _ in range(again)])[0] / again / n * 1e3 for _ in range(5 if n < 10**6 else 3))
-        assert (o == n).all()
-    return times
+    calls, times = {}, {}
+    for n in (10**2, 10**3, 10**4, 10**5, 10**6):
+        for right, how in (("receipt", {"receipt": receipt_of(file)}), ("no receipt", {"unchecked": True})):
+            kernel = compile_kernel(file, sizes={"S": n}, threads=1, **how)
+            again = max(1, 10**4 // n)
+            calls[right, n] = lambda kernel=kernel, again=again: [kernel(x, out=o) for _ in range(again)], again
+            kernel(x, out=o)
+            assert (o == n).all()
+    for _ in range(rounds):
+        for (right, n), (call, again) in calls.items():
+            times.setdefault(right, {}).setdefault(n, []).append(clock(call)[0] / again / n * 1e3)
+    return {right: {n: statistics.median(us) for n, us in by.items()} for right, by in times.items()}
 
 
 def peaks():
-    """As `run --profile` measures them: the best of three."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "profile.json"
-        found = []
-        for _ in range(3):
-            subprocess.run([PROGRAM, "run", "-q", "--unchecked", "--fill", "normal", "--size", "M=8", "--size", "N=128", "--dtype", "T=float32",
-                            "--profile", file, ROOT / "examples" / "elementwise" / "add_2d.tile.json"], check=True, stdout=subprocess.DEVNULL)
-            found.append(json.loads(file.read_text()))
-    return {"instruction_set": found[0]["instruction_set"], "elementary_functions": found[0]["elementary_functions"],
-            **{k: max(f["peaks"][k] for f in found) for k in ("flops_per_second", "bytes_per_second")}}
+    """What this core can do at best, by the instructions that the engine uses and by others: bench/peaks.c, the best of three."""
+    found = [json.loads(subprocess.run([ROOT / "build" / "bench" / "peaks"], check=True, capture_output=True, text=True).stdout) for _ in range(3)]
+    return {k: v if isinstance(v, str) else max(f[k] for f in found) for k, v in found[0].items()}
 
 
 def processor():
@@ -502,26 +570,24 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--json", type=pathlib.Path)
-    p.add_argument("--markdown", type=pathlib.Path)
-    p.add_argument("--svg", type=pathlib.Path)
     p.add_argument("--without-interpreters", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
     record = {"processor": processor(), "jax": jax.__version__, "numpy": np.__version__, "rounds": a.rounds, "load": [os.getloadavg()[0]],
-              "peaks": peaks(), "steps_us": steps(), "rows": []}
-    print(page.peaks_line(record), page.steps_line(record), sep="\n", flush=True)
+              "peaks": peaks(), "steps_us": steps(a.rounds), "rows": []}
+    print(page.peaks_line(record), *page.steps_lines(record), sep="\n", flush=True)
     for name in a.names or CASES:
-        r = measure(name, a.rounds, not a.without_interpreters)
-        record["rows"].append(r)
-        print(page.line(r), flush=True)
+        row, by_two = measure(name, a.rounds, not a.without_interpreters)
+        if len(CORES) > 1 and not page.moves_more(row, record):
+            row["cores"] = by_two()
+        record["rows"].append(row)
+        print(page.line(row), flush=True)
     record["load"].append(os.getloadavg()[0])
+    again = peaks()
+    record["peaks"] |= {k: max(v, again[k]) for k, v in record["peaks"].items() if not isinstance(v, str)}
     print(page.summary(record))
     if a.json:
         a.json.write_text(json.dumps(record, indent=1))
-    if a.svg:
-        page.draw(record, a.svg)
-    if a.markdown:
-        a.markdown.write_text(page.markdown(record))
 
 
 if __name__ == "__main__":

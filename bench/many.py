@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""What many specs cost, and arrays beyond memory: many.py TILEPROOF SPECS [--count 10000] [--gib 6] > scale.md
+"""What many specs cost, and arrays beyond memory: many.py TILEPROOF SPECS [--count 10000] [--gib 6] > many.json
 
 SPECS is build/bench/specs, which writes distinct random specs. Times are of processors, of whole processes; memory is what
-the system counts at most. Prints Markdown, and fails where reports that have to be the same bytes are not, or where a
-run takes more anonymous memory than its limit.
+the system counts at most. bench/page.py makes lines of it, and bench/bars.py says which are too slow.
 """
 import argparse
 import glob
+import json
 import os
 import pathlib
 import resource
-import statistics
 import struct
 import subprocess
 import sys
@@ -38,36 +37,32 @@ def many(program, room, specs, count):
     report, shards = room / "one.json", [room / f"{i}.json" for i in range(1, 9)]
     with open(report, "wb") as f:
         seconds, mib, _ = lint(program, "--format", "json", "-o", f"sarif={room / 'one.sarif'}", specs, to=f)
-    yield (f"- {count:,} distinct random specs in one call, reports in JSON and SARIF: {seconds:.0f} s of CPU, {count / seconds:.0f} specs per second and core, "
-           f"{mib:.0f} MB at most.")
     for i, shard in enumerate(shards):
         with open(shard, "wb") as f:
             lint(program, "--format", "json", "--shard", f"{i + 1}/8", specs, to=f)
     with open(room / "merged.json", "wb") as f:
-        _, mib, _ = run([program, "merge", *shards], stdout=f)
-    same = (room / "merged.json").read_bytes() == report.read_bytes()
-    yield f"- The same in eight shards, and `merge`: {'the same' if same else 'OTHER'} {report.stat().st_size >> 20} MB, {mib:.0f} MB of memory at most."
-    if not same:
-        raise SystemExit("many: merged shards are not the report of one call")
+        _, merge_mib, _ = run([program, "merge", *shards], stdout=f)
+    return {"count": count, "seconds": seconds, "mib": mib, "merge_mib": merge_mib, "report_mib": report.stat().st_size / 2**20,
+            "shards_same": (room / "merged.json").read_bytes() == report.read_bytes()}
 
 
-def cache(program, room, paths, what):
+def cache(program, room, paths, what, rounds):
+    """Shares of the time without a cache, round by round, sorted."""
     key = room / "key"
     if not key.exists():
         run([program, "keygen", key], stdout=subprocess.DEVNULL)
-    rounds = {"none": [], "cold": [], "warm": [], "whole": []}
-    for _ in range(5):  # interleaved
+    seconds = {"none": [], "cold": [], "warm": [], "whole": []}
+    for _ in range(rounds):  # interleaved
         for f in room.glob("cache*"):
             f.unlink()
         sealed = ["--cache", room / "cache.whole", "--cache-key", key]
-        rounds["none"].append(lint(program, *paths)[0])
-        rounds["cold"].append(lint(program, "--cache", room / "cache", *paths)[0])
-        rounds["warm"].append(lint(program, "--cache", room / "cache", *paths)[0])
+        seconds["none"].append(lint(program, *paths)[0])
+        seconds["cold"].append(lint(program, "--cache", room / "cache", *paths)[0])
+        seconds["warm"].append(lint(program, "--cache", room / "cache", *paths)[0])
         lint(program, *sealed, *paths)
-        rounds["whole"].append(lint(program, *sealed, *paths)[0])
-    none, cold, warm, whole = (statistics.median(rounds[k]) for k in ("none", "cold", "warm", "whole"))
-    return (f"- {what}: {1000 * none / len(paths):.1f} ms a spec; a cold cache takes {cold / none:.2f} of that, a warm one {warm / none:.2f} with proofs alone, "
-            f"{whole / none:.3f} with whole results (`--cache-key`).")
+        seconds["whole"].append(lint(program, *sealed, *paths)[0])
+    shares = {k: sorted(a / b for a, b in zip(seconds[k], seconds["none"])) for k in ("cold", "warm", "whole")}
+    return {"what": what, "ms": 1000 * sorted(seconds["none"])[rounds // 2] / len(paths), **shares}
 
 
 def large(program, room, gib):
@@ -79,12 +74,10 @@ def large(program, room, gib):
         with open(room / f"{name}.npy", "wb") as f:
             f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
             f.truncate(f.tell() + n * 4096)
-    seconds, mib, code = run([program, "run", "--unchecked", "add_2d", "--max-memory", str(4 * gib << 10), "--memory-limit", "0",
-                              *(a for name in "xy" for a in ("--input", f"{name}={room / name}.npy")),
-                              "--output", f"o={room / 'o.npy'}"], limit=OUR_LIMIT, stdout=subprocess.DEVNULL)
-    if code:
-        raise SystemExit(f"many: run on large arrays ended with {code}")
-    return f"- `run` of `add_2d` on arrays of {gib} GiB together, 1 GiB of anonymous memory allowed (RLIMIT_DATA): {seconds:.0f} s of CPU."
+    seconds, _, code = run([program, "run", "--unchecked", "add_2d", "--max-memory", str(4 * gib << 10), "--memory-limit", "0",
+                            *(a for name in "xy" for a in ("--input", f"{name}={room / name}.npy")),
+                            "--output", f"o={room / 'o.npy'}"], limit=OUR_LIMIT, stdout=subprocess.DEVNULL)
+    return {"gib": gib, "large_seconds": seconds, "large_code": code}
 
 
 def main():
@@ -93,18 +86,18 @@ def main():
     parser.add_argument("specs")
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--gib", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=9)
     o = parser.parse_args()
     gallery = sorted(g for g in glob.glob("examples/*/*.tile.json") if "/broken/" not in g)
-    print("## Many specs\n\nMade by `bench/many.py`, one core. Random specs are those of `tests/unit/random_body.h`: most break a rule, and their fixes are tried.\n")
     with tempfile.TemporaryDirectory(dir="build/bench") as place:
         room = pathlib.Path(place)
         (room / "specs").mkdir()
         subprocess.run([o.specs, room / "specs", str(o.count), "1"], check=True)
-        for line in many(o.tileproof, room, room / "specs", o.count):
-            print(line, flush=True)
-        print(cache(o.tileproof, room, sorted((room / "specs").glob("*.json"))[:300], "300 of them"), flush=True)
-        print(cache(o.tileproof, room, gallery, f"The {len(gallery)} kernels of the gallery"), flush=True)
-        print(large(o.tileproof, room, o.gib) if o.gib else "", flush=True)
+        record = many(o.tileproof, room, room / "specs", o.count)
+        record["caches"] = [cache(o.tileproof, room, sorted((room / "specs").glob("*.json"))[:300], "300 of the random specs", o.rounds),
+                            cache(o.tileproof, room, gallery, f"the {len(gallery)} kernels of the gallery", o.rounds)]
+        record |= large(o.tileproof, room, o.gib) if o.gib else {"gib": 0}
+    json.dump(record, sys.stdout, indent=1)
 
 
 sys.exit(main())

@@ -1,9 +1,13 @@
-"""What bench/gallery.py measured, as lines, as docs/PERFORMANCE.md and as a picture. Losses are listed by the bars below."""
+"""docs/PERFORMANCE.md and its picture, of what the programs of bench/ left in build/bench: page.py FOLDER [--docs FOLDER]
 
+Exit 1 where a bar of bars.py is missed. What was not measured is said to be so."""
+
+import argparse
+import json
+import pathlib
 import statistics
+import sys
 
-# Ratios of CPU time to the other's, at most. A row misses a bar when its whole spread does.
-JIT, NUMPY, INTERPRET = 1.3, 1.2, 1.0
 WORK = {"matmul": 2 * 1024**3, "matmul:bf16": 2 * 1024**3, "int8_matmul": 2 * 1024**3}  # multiplications and additions
 
 
@@ -47,82 +51,102 @@ def line(r):
             f"off by {r['worst']:.1e}")
 
 
-def rate(record, name, side="reused"):
-    r = next((r for r in record["rows"] if r["kernel"] == name), None)
-    return WORK[name] / statistics.median(cpu(r, side)) * 1e3 if r else None
+def moves_more(r, record):
+    """Memory-bound: a copy of as many bytes as its arrays have takes a third of its time, or more."""
+    return r["bytes"] / record["peaks"]["bytes_per_second"] * 1e3 >= statistics.median(cpu(r, "reused")) / 3
+
+
+def row_of(record, name):
+    return next((r for r in record["rows"] if r["kernel"] == name), None)
+
+
+def rate(record, name):
+    r = row_of(record, name)
+    return WORK[name] / statistics.median(cpu(r, "reused")) * 1e3 if r else None
 
 
 def peaks_line(record):
     p = record["peaks"]
-    return (f"One core: {p['flops_per_second'] / 1e9:.0f} GFLOP/s of float32 multiply-adds ({p['instruction_set']}), "
-            f"{p['bytes_per_second'] / 1e9:.0f} GB/s read and written by a copy.")
+    return (f"One core: {p['flops_per_second'] / 1e9:.0f} GFLOP/s of float32 multiply-adds ({p['instruction_set']}), by which bfloat16 is multiplied, too, "
+            f"{p['integers_per_second'] / 1e9:.0f} GOP/s of 8-bit integers ({p['integers_by']}), {p['bytes_per_second'] / 1e9:.0f} GB/s read and written by a copy. "
+            f"Not used: {p['bfloats_per_second'] / 1e9:.0f} GFLOP/s of bfloat16 instructions, which round each pair of products otherwise than the machine.")
 
 
-def steps_line(record):
-    return "A step that adds 1024 numbers: " + ", ".join(f"{us:.2f} µs of {int(n):,}" for n, us in record["steps_us"].items()) + " steps."
-
-
-def shares(record):
-    p, out = record["peaks"], []
-    for name in WORK:
-        if (v := rate(record, name)) is not None:
-            out.append(f"`{name}` {v / p['flops_per_second']:.0%} of the peak of float32 multiply-adds")
-    add = next((r for r in record["rows"] if r["kernel"] == "add_2d"), None)
-    if add:
-        moved = 3 * 4 * 4096 * 4096 / statistics.median(cpu(add, "reused")) * 1e3
-        out.append(f"`add_2d` {moved / p['bytes_per_second']:.0%} of the copy's rate")
-    return "; ".join(out)
+def steps_lines(record):
+    return [f"A step that adds 1024 numbers, {'by receipt' if right == 'receipt' else 'without a receipt'}: "
+            + ", ".join(f"{us:.2f} µs of {int(n):,}" for n, us in by.items()) + " steps." for right, by in record["steps_us"].items()]
 
 
 def summary(record):
     rows = record["rows"]
     parts = [f"{mean(rows, 'fresh', 'jit'):.2f} of jit with new outputs, {mean(rows, 'reused', 'jit'):.2f} with used ones"]
-    parts += [f"{m:.3f} of {o}" for o in ("numpy", "interpret=True", "InterpretParams()") if (m := mean(rows, "reused", o))]
+    parts += [f"{m:.3f} of {o}" for o in ("numpy", "interpret=True", "InterpretParams()") if (m := mean(rows, "fresh", o))]
     return f"geometric means of {len(rows)} cases: " + ", ".join(parts) + f"; load {record['load'][0]:.1f} to {record['load'][-1]:.1f}"
 
 
-def over(rows, side, other, bar):
-    """Rows whose median is over the bar; those whose whole spread is, in bold."""
-    names = []
-    for r in rows:
-        q = ratios(r, side, other)
-        if q and statistics.median(q) > bar:
-            names.append(f"**{r['kernel']}**" if q[0] > bar else r["kernel"])
-    return ", ".join(names) or "none"
-
-
-def threads(rows):
-    q = [m for r in rows if (m := middle(r, "two threads", "reused"))]
-    return statistics.geometric_mean(q)
-
-
-def markdown(record):
+def gallery(record):
     rows, load = record["rows"], sorted([*record["load"], *(r["load"] for r in record["rows"])])
     text = [
-        "# Performance", "",
-        "Made by `make bench`: every kernel of the gallery by receipt, beside `jax.jit` of a function that says the same, NumPy by that function,",
-        "and the two interpreters of Pallas on the same spec. All of them run in one process on one core, interleaved. Figures are ratios of CPU time, medians of "
-        f"{record['rounds']}", "rounds with their spread (of the interpreters: one to three calls). Below 1 tileproof is faster.", "",
+        "## The gallery", "",
+        "Made by `bench/gallery.py`: every kernel beside `jax.jit` of a function that says the same, NumPy by that function, and the two interpreters of Pallas on",
+        f"the same spec. All of them run in one process on one core, interleaved. Figures are ratios of CPU time, medians of {record['rounds']} rounds with their spread",
+        "(of what takes ten times as long: of three calls). Below 1 tileproof is faster. Outputs are made in each call, as the others make theirs, but where",
+        "\"used again\" is said.", "",
         f"{record['processor']}, JAX {record['jax']}, NumPy {record['numpy']}. Load of the machine while it was measured: {load[0]:.1f} to {load[-1]:.1f}"
         + (", so other work ran on its cores and in its caches." if max(load) > 1.5 else "."),
-        "Memory-bound rows move by 30 to 60 % from run to run; `jax.jit` of `stencil_2d`, `causal_conv1d` and `row_gather` takes one of two times.", "",
-        f"- {peaks_line(record)}", f"- {shares(record)}.", f"- {steps_line(record)}",
-        f"- Two threads take {threads(rows):.2f} of the CPU time of one (geometric mean).", "",
+        "Memory-bound rows (M) move by 30 to 60 % from run to run; `jax.jit` of `stencil_2d`, `causal_conv1d` and `row_gather` takes one of two times.", "",
+        f"- {peaks_line(record)}", *(f"- {line}" for line in steps_lines(record)), "",
         f"**Geometric means of {len(rows)} cases, against `jax.jit`: {mean(rows, 'fresh', 'jit'):.2f} with outputs that are made in each call, as `jax.jit` does, "
         f"{mean(rows, 'reused', 'jit'):.2f} with outputs that are used again.**", "",
         "![Time of each kernel, as a share of that of jax.jit](performance.svg)", "",
-        "| kernel | jit, ms | ours, ms | of jit: new outputs | of jit: used again | of NumPy | of `interpret=True` | of `InterpretParams()` |", "|---|---|---|---|---|---|---|---|"]
+        "| kernel | | jit, ms | ours, ms | of jit: new outputs | of jit: no receipt | of jit: used again | of NumPy | of `interpret=True` | of `InterpretParams()` |",
+        "|---|---|---|---|---|---|---|---|---|---|"]
     for r in rows:
-        text.append(f"| {r['kernel']} | {statistics.median(cpu(r, 'jit')):.1f} | {statistics.median(cpu(r, 'fresh')):.1f} | {with_spread(ratios(r, 'fresh', 'jit'))} | "
-                    f"{with_spread(ratios(r, 'reused', 'jit'))} | {short(middle(r, 'reused', 'numpy'))} | "
-                    + " | ".join(r["ms"][o] if isinstance(r["ms"].get(o), str) else f"{m:.4f}" if (m := middle(r, "reused", o)) else "–"
+        text.append(f"| {r['kernel']} | {'M' if moves_more(r, record) else ''} | {statistics.median(cpu(r, 'jit')):.1f} | {statistics.median(cpu(r, 'fresh')):.1f} | "
+                    f"{with_spread(ratios(r, 'fresh', 'jit'))} | {short(middle(r, 'no receipt', 'jit'))} | {with_spread(ratios(r, 'reused', 'jit'))} | "
+                    f"{short(middle(r, 'fresh', 'numpy'))} | "
+                    + " | ".join(r["ms"][o] if isinstance(r["ms"].get(o), str) else f"{m:.4f}" if (m := middle(r, "fresh", o)) else "–"
                                  for o in ("interpret=True", "InterpretParams()")) + " |")
-    text += ["", "Losses (bold: the whole spread is over the bar):", "",
-             f"- more than {JIT} times as long as `jax.jit`: {over(rows, 'fresh', 'jit', JIT)}",
-             f"- more than {NUMPY} times as long as NumPy: {over(rows, 'reused', 'numpy', NUMPY)}",
-             f"- longer than `interpret=True`: {over(rows, 'reused', 'interpret=True', INTERPRET)}", "",
-             "NumPy has no bfloat16: those rows compute in float32 there. The engine is the checked machine of [SPEC.md](SPEC.md): every access is checked, and sums",
-             "keep their order. Sizes are those of `bench/gallery.py`; blocks are those of the specs, which were chosen for TPUs.", ""]
+    return [*text, "",
+            "NumPy has no bfloat16: those rows compute in float32 there. The engine is the checked machine of [SPEC.md](SPEC.md): every access is checked, and sums",
+            "keep their order. There is no other: a receipt is the right to run without verifying first, and makes nothing faster. Sizes are those of",
+            "`bench/gallery.py`; blocks are those of the specs, which were chosen for TPUs.", ""]
+
+
+def many(record):
+    text = ["## Many specs", "", "Made by `bench/many.py`, one core. Random specs are those of `tests/unit/random_body.h`: most break a rule, and their fixes are tried.", "",
+            f"- {record['count']:,} distinct random specs in one call, reports in JSON and SARIF: {record['seconds']:.0f} s of CPU, "
+            f"{record['count'] / record['seconds']:.0f} specs per second and core, {record['mib']:.0f} MB at most.",
+            f"- The same in eight shards, and `merge`: {'the same' if record['shards_same'] else 'OTHER'} {record['report_mib']:.0f} MB, {record['merge_mib']:.0f} MB of memory at most."]
+    for c in record["caches"]:
+        text.append(f"- {c['what']}: {c['ms']:.1f} ms a spec; a cold cache takes {with_spread(c['cold'])} of that, a warm one {with_spread(c['warm'])} with proofs alone, "
+                    f"{statistics.median(c['whole']):.3f} with whole results (`--cache-key`).")
+    if record["gib"]:
+        text.append(f"- `run` of `add_2d` on arrays of {record['gib']} GiB together, 1 GiB of anonymous memory allowed (RLIMIT_DATA): {record['large_seconds']:.0f} s of CPU.")
+    return [*text, ""]
+
+
+def verified(record):
+    return ["## verify, and 0.1.0's", "",
+            "Made by `bench/verified.py`: `verify` of this version and of 0.1.0, which is built from its commit, turn by turn, CPU time with its spread over the rounds.",
+            "Both get the specs that 0.1.0 had, with the cases that it ran, and no further ones (`--cases 0 --box 0`). Each still does on them whatever it does: this",
+            "version also runs a case's families of inputs, searches for turns of decisions, and looks at more elements by its second opinion.", "",
+            *(f"- {r['what']}: {statistics.median(r['now']):.2f} s of CPU for {r['cases_now']} cases, 0.1.0 {statistics.median(r['then']):.2f} s for {r['cases_then']}: "
+              f"{with_spread(sorted(a / b for a, b in zip(r['now'], r['then'])))}." for r in record["rows"]), ""]
+
+
+def markdown(pieces, table):
+    text = ["# Performance", "", "Made by `make bench` from one run of it. Losses stand beside gains.", "", *table, ""]
+    if "gallery" in pieces:
+        text += gallery(pieces["gallery"])
+    if "copies" in pieces:
+        text += ["## Kernels with copies", "", "Made by `bench/copies.py`: the engine beside others, CPU time, with the spread of the rounds.", "", pieces["copies"].strip(), ""]
+    if "verified" in pieces:
+        text += verified(pieces["verified"])
+    if "many" in pieces:
+        text += many(pieces["many"])
+    if "scale" in pieces:
+        text += ["## Wide and deep specs", "", "```", pieces["scale"].strip(), "```", ""]
     return "\n".join(text)
 
 
@@ -149,3 +173,25 @@ def draw(record, path):
     axes.legend(loc="lower right")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def main():
+    import bars
+
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("folder", type=pathlib.Path)
+    p.add_argument("--docs", type=pathlib.Path)
+    a = p.parse_args()
+    pieces = {f.stem: json.loads(f.read_text()) if f.suffix == ".json" else f.read_text()
+              for n in ("gallery.json", "many.json", "verified.json", "answers.json", "scale.txt", "copies.md") if (f := a.folder / n).exists()}
+    found = bars.all_of(pieces)
+    table = bars.table(found)
+    print("\n".join(table))
+    if a.docs and "gallery" in pieces:
+        (a.docs / "PERFORMANCE.md").write_text(markdown(pieces, table))
+        draw(pieces["gallery"], a.docs / "performance.svg")
+    return any(kept is False for _, _, kept in found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
