@@ -73,6 +73,8 @@ UNARY |= {"rsqrt": lambda x: lax.rsqrt(jnp.abs(x) + 1), "erf": lax.erf, "logisti
           "scan, stacked scalars": lambda x: x + lax.scan(lambda c, _: (c + 1, c * c), jnp.int32(0), None, length=16)[1][:, None].astype(F32),
           "scan, stacked bools": lambda x: jnp.where(lax.scan(lambda c, v: (c, v > 0), 0, x)[1], x, 0), "map": lambda x: lax.map(lambda v: v * 2 + 1, x),
           "rows packed": lambda x: pltpu.bitcast(x.astype(BF16), I32).astype(F32).repeat(2, axis=0), "rows unpacked": lambda x: pltpu.bitcast(x, jnp.int8)[3:19].astype(F32),
+          "lanes of one number beside a column": lambda x: jnp.maximum(jnp.full_like(x, 0.5), x[:, :1]),
+          "bytes packed": lambda x: pltpu.bitcast(jnp.clip(x * 40, -128, 127).astype(jnp.int8), jnp.int16).astype(F32).repeat(2, axis=0), "bytes unpacked": lambda x: pltpu.bitcast(x.astype(BF16), jnp.uint8)[3:19].astype(F32),
           "while": lambda x: lax.while_loop(lambda c: jnp.sum(jnp.abs(c)) > 10.0, lambda c: c * 0.5, x)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator
 
+from . import engine
 from .jaxpr import np
 
 MARK = "inferred"  # ids of proposed contracts begin with it, and proofs cite them
@@ -20,13 +21,13 @@ def next_power_of_2(n: int) -> int:
 
 def see(spec: dict[str, Any], contents: list[Any] | None, include: bool, sizes: dict[str, int] | None = None) -> None:
     """Note in the spec which of its tables are open, without contents or a
-    fact, and what holds of `contents` (in the order of the tables; None: not
+    fact, and what holds of `contents` (the operands of a call; None: not
     seen) at these sizes. `include`: make contracts of it. Whether they hold of
     other calls is not known."""
     tables = [t for t in spec.get("scalar_prefetch", []) if "contents" not in t]
     if not tables:
         return
-    held = dict(zip([t["name"] for t in spec["scalar_prefetch"]], contents or [], strict=False))
+    held = dict(zip(engine.operands_of(spec), contents or [], strict=False))
     seen = {t["name"]: list(_facts(spec, t, np.asarray(held[t["name"]]).astype(np.int64), sizes or {})) if held.get(t["name"]) is not None else []
             for t in tables}
     if include and any(seen.values()):

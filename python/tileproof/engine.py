@@ -25,14 +25,14 @@ def run(spec: dict[str, Any], eqn: Any, operands: list[Any]) -> list[Any]:
 
 def save(room: pathlib.Path, spec: dict[str, Any], operands: list[Any]) -> None:
     """The operands, for run_in()."""
-    for name, value in zip(_operands(spec), operands, strict=True):
+    for name, value in zip(operands_of(spec), operands, strict=True):
         array = np.asarray(value)
         np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
 
 
 def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
     """run(), of the operands in that folder."""
-    arguments = [word for name in _operands(spec) for word in ("--input", f"{name}={room / name}.npy")]
+    arguments = [word for name in operands_of(spec) for word in ("--input", f"{name}={room / name}.npy")]
     for o in spec["outputs"]:
         if not o.get("discard"):
             arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
@@ -53,8 +53,9 @@ def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
     return results
 
 
-def _operands(spec: dict[str, Any]) -> list[str]:
-    return [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
+def operands_of(spec: dict[str, Any]) -> list[str]:
+    """The names of tables and inputs, in the order of the call's operands."""
+    return spec.get("x-python", {}).get("operands") or [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
 
 
 def trap(spec: dict[str, Any], text: str, said: str) -> str:

@@ -58,7 +58,16 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     """
     if eqn.primitive.name != "pallas_call":
         raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
-    eqn = prefetched(eqn)
+    eqn, order = prefetched(eqn)
+    spec = _imported(eqn, operands and [operands[n] for n in order], used)
+    names = engine.operands_of(spec)
+    if order != sorted(order):
+        spec["x-python"]["operands"] = [names[order.index(n)] for n in range(len(order))]
+    return spec
+
+
+def _imported(eqn: Any, operands: list[Any] | None, used: list[bool] | None) -> dict[str, Any]:
+    """The spec of an equation whose operands are in the order of the spec."""
     with contextlib.suppress(Unsupported):  # then the kernel as it is says why
         flat = unnested(eqn)
         if flat is not None:
@@ -174,22 +183,23 @@ def _executed(found: _Found, fn: Any, args: tuple[Any, ...], values: bool) -> No
         held = seen(made.closed, args, made.missed)
     for s in made.missed:
         operands = held.get(s.path)
-        if _reads_tables(s.equation) and (operands is None or any(v is None for v in operands[:_tables(s.equation)])):
+        if operands is None and tables_of(s.equation) or any(operands[n] is None for n in tables_of(s.equation)):
             found.refused.append(Unsupported(f"the prefetched tables of `{jx.function_name(s.equation)}` are not known: it {why}", jx.where(s.equation)))
         else:
             found.add(s.equation, operands, s.used)
 
 
-def _tables(eqn: Any) -> int:
-    """How many of its operands are dynamic grid bounds and tables."""
-    g = prefetched(eqn).params["grid_mapping"]
-    return int(g.num_index_operands + g.num_dynamic_grid_bounds)
+def tables_of(eqn: Any) -> list[int]:
+    """Which of its operands are dynamic grid bounds and tables."""
+    if eqn.primitive.name != "pallas_call":
+        return []
+    same, order = prefetched(eqn)
+    g = same.params["grid_mapping"]
+    return order[:int(g.num_index_operands + g.num_dynamic_grid_bounds)]
 
 
 def _reads_tables(eqn: Any) -> bool:
-    if eqn.primitive.name != "pallas_call":
-        return False
-    return _tables(eqn) > 0
+    return bool(tables_of(eqn))
 
 
 class _Import:

@@ -377,6 +377,11 @@ def trace(fn: Any, args: tuple[Any, ...]) -> Any:
             return jax.make_jaxpr(fn)(*args)
 
 
+def loop_of(eqn: Any) -> Any:
+    """The jaxpr of the loop that JAX makes of an `emit_pipeline` equation. Raises what JAX raises."""
+    return pipelines.spelled_out(eqn, jax.sharding.use_abstract_mesh(_no_tpu()))
+
+
 def _no_tpu() -> Any:
     """A device to trace for."""
     from jax.sharding import AbstractDevice, AbstractMesh

@@ -106,6 +106,46 @@ def read(eqn: Any) -> Pipeline:
     return Pipeline(grid, list(mapping.block_mappings), captured, refs, mapping.num_inputs, p["body_jaxpr"], consts, offsets)
 
 
+def spelled_out(eqn: Any, near: Any) -> Any:
+    """The jaxpr of the loop that JAX makes of the equation, over the same operands: copies that run ahead, their semaphores, slots that change. Each
+    of its steps is one `pipeline_body` equation. `near`: a mesh for which it is traced. Raises what JAX raises."""
+    from jax._src import api_util, linear_util, source_info_util
+    from jax._src.interpreters import partial_eval
+
+    p, mapping = eqn.params, eqn.params["grid_mapping"]
+    counts = [len(b.index_map_jaxpr.jaxpr.constvars) for b in mapping.block_mappings]
+    how = {key: p[key] for key in ("tiling", "core_axis", "core_axis_name", "dimension_semantics", "trace_scopes", "no_pipelining")}
+
+    def loop(*operands: Any) -> tuple[()]:
+        given = iter(operands)
+        captured = [[next(given) for _ in range(n)] for n in counts]
+        grid = tuple(d if isinstance(d, int) else next(given) for d in mapping.grid)
+        offsets = tuple(d if isinstance(d, int) else next(given) for d in p["_static_grid_offsets"])
+        consts = [next(given) for _ in range(p["body_consts_len"])]
+        refs, _ = emitter.tracing_registry.flatten(p["args_tree"].unflatten(list(given)), emitter.is_transformed_ref)
+        specs = [b.replace(index_map_jaxpr=type(b.index_map_jaxpr)(b.index_map_jaxpr.jaxpr, c)).to_block_spec() for b, c in zip(mapping.block_mappings, captured, strict=True)]
+
+        def step(indices: Any, *windows: Any) -> Any:
+            flat, tree = emitter.tracing_registry.flatten((indices, consts, windows))
+            return emitter.pipeline_body_p.bind(*flat, jaxpr=p["body_jaxpr"], in_tree=tree, num_inputs=mapping.num_inputs)
+
+        run = emitter._emit_pipeline(step, grid=grid, in_specs=specs[:mapping.num_inputs], out_specs=specs[mapping.num_inputs:], _grid_offsets=offsets, _explicit_indices=True, **how)
+        with emitter.pallas_core.tracing_grid_env(mapping.grid, ()):
+            run(*refs)
+        return ()
+
+    avals = [a.aval for a in eqn.invars]
+    made = linear_util.wrap_init(loop, debug_info=api_util.debug_info("emit_pipeline", loop, avals, {}))
+    with near, source_info_util.user_context(eqn.source_info.traceback):
+        return partial_eval.trace_to_jaxpr_dynamic(made, avals)[0]
+
+
+def step_of(eqn: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Of a `pipeline_body` equation: the indices of the step, what its body captures, and its windows, views of buffers."""
+    indices, consts, windows = eqn.params["in_tree"].unflatten([_Atom(a) for a in eqn.invars])
+    return list(indices), list(consts), list(windows)
+
+
 class _Atom:
     """An operand in the place where a view has it."""
 
@@ -144,20 +184,38 @@ def changes(pipeline: Pipeline, n: int) -> tuple[int, bool]:
     if any(hasattr(v.aval, "inner_aval") for v in j.constvars) and moving:
         last = moving[-1] if not needs else last
 
-    def follows(atom: Any, axis: int) -> bool:
-        """Is the atom the axis plus something that no axis changes?"""
-        if atom is j.invars[axis]:
-            return True
-        eqn = made.get(atom) if not hasattr(atom, "val") else None
-        if eqn is None or eqn.primitive.name not in ("add", "sub"):
-            return False
-        sides = [follows(a, axis) for a in eqn.invars]
-        others = [a for a, s in zip(eqn.invars, sides, strict=True) if not s]
-        return sum(sides) == 1 and all(hasattr(a, "val") or any(a is c for c in j.constvars) for a in others)
-
     before = [k for k in moving if k <= last]
-    named = {k for k in before if any(follows(out, k) for out in j.outvars)}
+    named = {k for k in before if any(_stride(out, k, j, made) for out in j.outvars)}
     return last, last in named and (isinstance(pipeline.grid[last], int) or named == set(before)) or last == -1
+
+
+def _stride(atom: Any, axis: int, j: Any, made: dict[Any, Any]) -> int:
+    """k where the atom is k times the axis plus something that no axis changes; 0: it is not that, or k is not known."""
+    if atom is j.invars[axis]:
+        return 1
+    eqn = made.get(atom) if not hasattr(atom, "val") else None
+    if eqn is None or eqn.primitive.name not in ("add", "sub", "mul", "multiple_of"):
+        return 0
+    found = [_stride(a, axis, j, made) for a in eqn.invars]
+    others = [a for a, k in zip(eqn.invars, found, strict=True) if not k]
+    if len(others) != len(found) - 1 or any(not hasattr(a, "val") and all(a is not c for c in j.constvars) for a in others):
+        return 0
+    if eqn.primitive.name != "mul":
+        return max(found)
+    return max(found) * abs(int(others[0].val)) if hasattr(others[0], "val") else 0
+
+
+def in_step(pipeline: Pipeline, a: int, b: int) -> bool:
+    """Have two windows of one array the same block in each step, and another one in each, so that no step reads what another one writes?"""
+    first, second = pipeline.blocks[a], pipeline.blocks[b]
+    j = first.index_map_jaxpr.jaxpr
+    alike = (str(j) == str(second.index_map_jaxpr.jaxpr) and str(first.block_shape) == str(second.block_shape)
+             and all(x is y for x, y in zip(pipeline.captured[a], pipeline.captured[b], strict=True)))
+    made = {v: e for e in j.eqns for v in e.outvars}
+    starts = [getattr(x, "start", x) for x in first.index_map_out_tree.unflatten(j.outvars)]
+    sizes = [int(d.block_size) if type(d).__name__ in ("BoundedSlice", "Element") else 1 for d in first.block_shape]
+    moved = [None if isinstance(s, int) else {k for k in range(len(pipeline.grid)) if _stride(s, k, j, made) >= n} for s, n in zip(starts, sizes, strict=True)]
+    return alike and all(n == 1 or any(k in axes for axes in moved if axes) for k, n in enumerate(pipeline.grid))
 
 
 def buffered(count: int) -> Any:

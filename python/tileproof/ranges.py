@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from . import engine
 from .errors import TileproofError
 
 Ranges = Mapping[str, tuple[Any, Any]]  # by input: least and greatest; None: any
@@ -17,9 +18,9 @@ def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
     more than half of what their dtype holds may be any."""
     from .jaxpr import np
 
-    inputs = spec.get("inputs", [])
-    seen = {}
-    for entry, held in zip(inputs, (operands or [])[-len(inputs):] if inputs else [], strict=False):
+    seen, of = {}, dict(zip(engine.operands_of(spec), operands or [], strict=False))
+    for entry in spec.get("inputs", []):
+        held = of.get(entry["name"])
         bits = BITS.get(entry["dtype"])
         if bits is None or held is None or not np.size(held) or list(np.shape(held)) != entry["shape"]:
             continue
@@ -52,8 +53,9 @@ def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping
     closed, out = jx.trace(fn, args), dict[int, dict[str, Any]]()
     for site in jx.sites(closed):
         spec = next((s for s in specs if s["name"] == jx.function_name(site.equation)), None)
-        inputs = (spec or {}).get("inputs", [])
-        for entry, origin in zip(inputs, origins(closed, site.equation)[-len(inputs):] if inputs else [], strict=False):
+        of = dict(zip(engine.operands_of(spec or {}), origins(closed, site.equation), strict=False))
+        for entry in (spec or {}).get("inputs", []):
+            origin = of.get(entry["name"])
             if origin is not None and "values" in entry:
                 out[origin] = {key: number(end, sizes) for key, end in entry["values"].items()}
     return out

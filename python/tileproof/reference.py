@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import jaxpr as jx
-from . import wrapping
+from . import engine, wrapping
 from .body import Body, Value
 from .body.values import shape_text
 from .errors import Unsupported
@@ -73,8 +73,7 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
 
     Raises Unsupported where the two do not fit together.
     """
-    tables = [t["name"] for t in spec.get("scalar_prefetch", [])]
-    names = tables + [i["name"] for i in spec.get("inputs", [])]
+    names = engine.operands_of(spec)
     flat = jx.leaves(args)
     given: dict[int, str] = {}
     fixed = {t["name"] for t in spec.get("scalar_prefetch", []) if "contents" in t} if _tables_are_constant(closed, eqn) else set()

@@ -33,21 +33,32 @@ class Kernel:
 TABLES = ("int8", "int16", "int32", "uint8", "uint16", "bool")
 
 
-def prefetched(eqn: Any) -> Any:
-    """The pallas_call equation, of a kernel with pipelines: whole arrays of integers in SMEM in front of its inputs, which the kernel only reads,
-    as tables, so that bounds and index maps of the pipelines may read them. Other equations are returned as they are."""
-    p, mapping = eqn.params, eqn.params.get("grid_mapping")
+def prefetched(eqn: Any) -> tuple[Any, list[int]]:
+    """The pallas_call equation, of a kernel with pipelines: whole arrays of integers in SMEM, which the kernel only reads, as tables, so that
+    bounds and index maps of the pipelines may read them. And which operand of the given equation each of its operands is: tables come first.
+    Other equations are returned as they are."""
+    p, mapping, as_is = eqn.params, eqn.params.get("grid_mapping"), list(range(len(eqn.invars)))
     if mapping is None or not any(pipelines.is_pipeline(e) for e in rw.every_equation(p["jaxpr"])):
-        return eqn
-    first, body, written = mapping.num_index_operands, jx.open_jaxpr(p["jaxpr"]), jx.written_refs(p["jaxpr"])
-    aliased, n = {source for source, _ in p["input_output_aliases"]}, 0
-    while (n < mapping.num_inputs and first + n not in written | aliased and _is_table(mapping.block_mappings[n])
-           and not (mapping.grid and _is_scalar(mapping.block_mappings[n]))):
-        n += 1
-    more = body.invars[first:first + n]
-    blocks = [b.replace(index_map_jaxpr=rw.closed(b.index_map_jaxpr.jaxpr.replace(invars=[*b.index_map_jaxpr.jaxpr.invars, *more]))) for b in mapping.block_mappings[n:]]
-    longer = dataclasses.replace(mapping, num_index_operands=first + n, num_inputs=mapping.num_inputs - n, block_mappings=tuple(blocks))
-    return eqn.replace(params=p | {"grid_mapping": longer})
+        return eqn, as_is
+    first, n_in, body, written = mapping.num_index_operands, mapping.num_inputs, jx.open_jaxpr(p["jaxpr"]), jx.written_refs(p["jaxpr"])
+    aliased = {source for source, _ in p["input_output_aliases"]}
+    more = [n for n, b in enumerate(mapping.block_mappings[:n_in]) if first + n not in written | aliased and _is_table(b) and not (mapping.grid and _is_scalar(b))]
+    inputs = [*more, *(n for n in range(n_in) if n not in more)]
+    refs = [*range(first), *(first + n for n in inputs), *range(first + n_in, len(body.invars))]
+    blocks = [b.replace(index_map_jaxpr=rw.closed(b.index_map_jaxpr.jaxpr.replace(invars=[*b.index_map_jaxpr.jaxpr.invars, *(body.invars[first + n] for n in more)])))
+              for b in (mapping.block_mappings[n] for n in [*inputs[len(more):], *range(n_in, len(mapping.block_mappings))])]
+    longer = dataclasses.replace(mapping, num_index_operands=first + len(more), num_inputs=n_in - len(more), block_mappings=tuple(blocks))
+    names = [*jx.argument_names(body), *[""] * len(body.invars)][:len(body.invars)]
+    moved = rw.made(body, [body.invars[n] for n in refs], body.eqns, body.outvars, _moved(body, refs), [names[n] for n in refs])
+    bounds = len(eqn.invars) - first - n_in
+    order = [*range(bounds), *(bounds + n for n in refs[:first + n_in])]
+    aliases = tuple((refs.index(source), target) for source, target in p["input_output_aliases"])
+    return eqn.replace(invars=[eqn.invars[n] for n in order], params=p | {"grid_mapping": longer, "jaxpr": moved, "input_output_aliases": aliases}), order
+
+
+def _moved(body: Any, refs: list[int]) -> Any:
+    """The effects of the body, of which parameter n is refs[n] of those that it had."""
+    return frozenset(e.replace(input_index=refs.index(e.input_index)) if isinstance(getattr(e, "input_index", None), int) else e for e in body.effects)
 
 
 def _is_table(block: Any) -> bool:

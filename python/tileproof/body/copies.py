@@ -48,6 +48,16 @@ class Copies(Devices, Regions):
         self.line(f"{word}({sides[0].text(at)}, {sides[1].text(at)}{on})")
         self.indent = depth
 
+    def ends_at_tiles(self, eqn: Any, sides: tuple[Any, Any], leaf: Any) -> None:
+        """Where JAX spells a pipeline out, its copy of a last block goes on to the end of a tile, behind the array."""
+        if not jx.is_made_in(eqn, "pallas/mosaic/pipeline.py"):
+            return
+        for ref, transforms in map(jx.ref_and_transforms, sides):
+            aval, sizes = ref.atom.aval, [i.size for t in transforms if jx.view_kind(t) == "indexer" for i in t.indices if type(i).__name__ == "Slice"]
+            if any(isinstance(n, leaf) for n in sizes) and any(d % t for d, t in zip(aval.shape, jx.tiles_of(aval.inner_aval), strict=True)):
+                raise Unsupported(f"a pipeline of copies ahead whose last block of `{self.read(ref.atom).name}` ends within a tile is not supported", self.place,
+                                  f"pad the array to multiples of {' x '.join(map(str, jx.tiles_of(aval.inner_aval)))}")
+
     def counter(self, ref: Ref, text: str) -> str:
         if not ref.shape:
             return ref.name
@@ -57,6 +67,7 @@ class Copies(Devices, Regions):
 
     def do_dma_start(self, eqn: Any) -> None:
         (src, dst, sem, sent, device), leaf = self.operands(eqn)
+        self.ends_at_tiles(eqn, (src, dst), leaf)
         on = self.counter(*self.side(sem, leaf))
         if device is not None:
             there = self.other(device, leaf, eqn.params["device_id_type"])
@@ -103,12 +114,6 @@ class Copies(Devices, Regions):
     def do_run_scoped(self, eqn: Any) -> None:
         """Buffers and semaphores of a part of the body."""
         inner = jx.open_jaxpr(eqn.params["jaxpr"])
-        made = [e for e in (eqn, *inner.eqns) if e.primitive.name != "emit_pipeline" and jx.is_made_in(e, "pallas/mosaic/pipeline.py")]
-        if made and made[0] is eqn:
-            raise Unsupported(f"`emit_pipeline`, a pipeline inside of a kernel, is not supported where JAX ({jx.VERSION}) makes no equation of it", self.place,
-                              "give its grid and BlockSpecs to the pallas_call, or move the blocks by `make_async_copy`")
-        if made:
-            raise Unsupported("a pipeline whose buffers the caller allocates (`allocations=`) is not supported", self.place, "leave them to `emit_pipeline`")
         self.bind(inner.constvars, [self.read(a) for a in eqn.invars])
         self.count_uses(inner)
         if self.is_copy_at_once(inner):

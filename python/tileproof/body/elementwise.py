@@ -39,7 +39,7 @@ class Elementwise(Writer):
         name = eqn.primitive.name
         if name == "multiple_of" and self.claims(eqn):
             x, (n,) = self.read(eqn.invars[0]), eqn.params["values"]
-            self.finish(eqn, dataclasses.replace(x, text=f"multiple_of({x.text}, {int(n)})", atom=True))
+            self.finish(eqn, dataclasses.replace(x, text=f"multiple_of({x.text}, {int(n)})", atom=True, divisor=int(n)))
         elif name in IDENTITY:
             self.env[eqn.outvars[0]] = self.read(eqn.invars[0])
         elif name in ELEMENTWISE:

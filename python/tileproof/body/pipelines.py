@@ -56,17 +56,58 @@ class Pipelines(Copies):
         self.made: list[tuple[Ref, Any]] = []  # buffers of the pipeline that is being written
         self.undefined: dict[str, Ref] = {}  # by dtype: scratch of one element that nobody writes
         self.pipelines: list[str | None] = []  # the lines that made them
+        self.spelled: list[list[Value]] = []  # the steps of those that are written as JAX does, one in another
 
     def do_emit_pipeline(self, eqn: Any) -> None:
         fields.check_pipeline(eqn, self.place)
-        pipe = pipelines.read(eqn)
+        pipe, scratch = pipelines.read(eqn), (dict(self.undefined), list(self.allocated))
         steps = [number(d, "int32") if isinstance(d, int) else self.short(self.read(d)) for d in pipe.grid]
         self.made = []
-        windows = [self.window(pipe, n) for n in range(len(pipe.blocks))]
-        self.apart(pipe, windows)
-        with self.scope(self.made):
-            self.loops(pipe, windows, steps)
+        try:
+            windows = [self.window(pipe, n) for n in range(len(pipe.blocks))]
+            self.apart(pipe, windows)
+        except Unsupported as e:
+            self.undefined, self.allocated = scratch
+            self.spelled_out(eqn, steps, e)
+        else:
+            with self.scope(self.made):
+                self.loops(pipe, windows, steps)
         self.pipelines.append(self.place)
+
+    def spelled_out(self, eqn: Any, steps: list[Value], why: Unsupported) -> None:
+        """The loop that JAX itself makes, copies that run ahead and all: what they see, the rules about copies say."""
+        known, place = len(self.obstacles), self.place
+        try:
+            loop = jx.loop_of(eqn)
+        except Exception:  # noqa: BLE001  JAX makes none, either
+            raise why from None
+        self.bind(loop.invars, [self.read(a) for a in eqn.invars])
+        self.count_uses(loop)
+        self.spelled.append(steps)
+        self.statements(loop)
+        self.spelled.pop()
+        if len(self.obstacles) > known:
+            del self.obstacles[known:]
+            raise why
+        self.place = place
+
+    def do_pipeline_body(self, eqn: Any) -> None:
+        """One step of such a loop."""
+        indices, consts, windows = pipelines.step_of(eqn)
+        body, outer = eqn.params["jaxpr"], self.inner_axes
+        self.bind(body.constvars, [self.read(a.atom) for a in consts])
+        self.bind(body.invars, [self.viewed(w) for w in windows])
+        self.inner_axes = [(self.read(i.atom), steps) for i, steps in zip(indices, self.spelled[-1], strict=True)]
+        self.count_uses(body)
+        self.statements(body)
+        self.inner_axes = outer
+
+    def viewed(self, window: Any) -> Ref:
+        """One of the buffers, as a ref of its own."""
+        ref, transforms = jx.ref_and_transforms(window)
+        whole = self.read(ref.atom)
+        parts = self.seen(whole, transforms, type(ref))
+        return Ref(whole.name, tuple(self.extents(parts)), whole.dtype, slot=tuple(parts))
 
     def loops(self, pipe: Pipeline, windows: list[Window], steps: list[Value]) -> None:
         place, dynamic = self.place, [s.operand() for s in steps if s.number is None]
@@ -233,12 +274,14 @@ class Pipelines(Copies):
         moved = [w for w in windows if w.buffer is not w.array]
         written = [w.array.name for w in moved if w.output]
         twice = [name for name in written if written.count(name) > 1]
+        pairs = [(n, w, m, o) for n, w in enumerate(windows) for m, o in enumerate(windows) if w in moved and o in moved and o.output and not w.output]
+        both = {w.array.name for n, w, m, o in pairs if w.array.name == o.array.name and not (w.view == o.view and pipelines.in_step(pipe, n, m))}
         read = {w.array.name for w in moved if not w.output}
         atoms = dict(zip(pipe.body.constvars, pipe.consts, strict=True))
         changed = {self.read(atoms[e.input]).name for e in pipe.body.effects if type(e).__name__ in ("WriteEffect", "AccumEffect") and getattr(e, "input", None) in atoms}
         inside = {v.name for v in map(self.read, atoms.values()) if isinstance(v, Ref)}
         steering = {v.name for atoms in pipe.captured for v in map(self.read, atoms) if isinstance(v, Ref)}
-        for names, what in ((twice, "goes out by two windows of one pipeline"), (read & set(written), "comes in and goes out in one pipeline"),
+        for names, what in ((twice, "goes out by two windows of one pipeline"), (both, "comes in and goes out in one pipeline"),
                             (inside & set(written), "goes out in a pipeline whose body uses it"), (changed & read, "comes in in a pipeline whose body writes it"),
                             (steering & (changed | set(written)), "is read by an index map of a pipeline whose body writes it")):
             for name in sorted(set(names))[:1]:

@@ -1,6 +1,7 @@
 """The two places of a copy, where a size is known only at run time, or leading
-dimensions are seen as one, or one as several: the copy is made row by row,
-which moves the same elements and takes the same bytes off the semaphore."""
+dimensions are seen as one, or one as several: the copy is made row by row, or by
+as many rows as the size is claimed to be a multiple of, which moves the same
+elements and takes the same bytes off the semaphore."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ class Extent:
     size: int | str  # text: known at run time
     start: str = "0"
     stride: int = 1
+    step: int = 1  # what divides a size that is known at run time
 
     def whole(self, shape: tuple[int, ...]) -> bool:
         return self.start == "0" and self.stride == 1 and self.size == math.prod(shape[d] for d in self.dims)
@@ -68,7 +70,9 @@ class Region:
         one = Region(self.ref, self.shape, [], dict(self.fixed))
         spans = {}
         for n, e in enumerate(self.extents):
-            if n in turns:
+            if n in turns and e.step > 1:
+                spans[e.dims[0]] = Extent(e.dims, e.step, add_text(e.start, turns[n], e.step * e.stride), e.stride)
+            elif n in turns:
                 one.fix(e.at(turns[n], self.shape))
             else:
                 spans[e.dims[0]] = e
@@ -106,7 +110,8 @@ class Regions(Memory):
             if type(i).__name__ != "Slice":
                 region.fix(e.at(self.index_text(i, leaf), region.shape))
                 continue
-            left.append(Extent(e.dims, self.size_text(i.size, leaf), add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride)))
+            step = 1 if len(e.dims) > 1 or not isinstance(i.size, leaf) else self.read(i.size.atom).divisor
+            left.append(Extent(e.dims, self.size_text(i.size, leaf), add_text(e.start, self.index_text(i.start, leaf), e.stride), e.stride * int(i.stride), step))
         region.extents = left
 
     def size_text(self, size: Any, leaf: Any) -> int | str:
@@ -153,5 +158,8 @@ class Regions(Memory):
                 if len({e.size for e in pair}) != 1:
                     raise Unsupported("a copy between places whose sizes are computed in two ways is not supported", self.place,
                                       "compute the size once, and slice both sides by it")
-                out[n] = self.name("t"), pair[0].size
+                step = math.gcd(*(e.step for e in pair))
+                for e in pair:
+                    e.step = step
+                out[n] = self.name("t"), f"{factor(str(pair[0].size))} // {step}" if step > 1 else pair[0].size
         return out

@@ -140,25 +140,32 @@ class Spelled(Elementwise):
         have, want = jx.width(x.dtype), jx.width(dtype)
         if have == want:
             return Value(f"bitcast({x.text}, {dtype})", x.shape, dtype)
-        if max(have, want) != 4 or "int4" in x.dtype + dtype or "bool" in (x.dtype, dtype) or len(x.shape) < 2:
+        if max(have, want) > 4 or "int4" in x.dtype + dtype or "bool" in (x.dtype, dtype) or len(x.shape) < 2:
             raise Unsupported(f"a bitcast of {x.dtype} to {dtype} is not supported", self.place, "shift and mask the bits of an int32")
         return self.unpacked(x, dtype, have // want) if have > want else self.packed(x, dtype, want // have)
 
     def packed(self, x: Value, dtype: str, parts: int) -> Value:
-        """Elements of 32 bits from `parts` rows each, the first in the lowest bits."""
-        bits, rows = 32 // parts, x.shape[-2] // parts
+        """Elements of `parts` rows each, the first in the lowest bits."""
+        bits, rows = 8 * jx.width(x.dtype), x.shape[-2] // parts
         shape = (*x.shape[:-2], rows, x.shape[-1])
         u = self.assign(Value(f"bitcast({x.text}, uint{bits}).astype(uint32)", x.shape, "uint32"))
         u = self.assign(Value(f"reshape({u.text}, {shape_text((*x.shape[:-2], rows, parts, x.shape[-1]))})", (), "uint32"))
         axis = len(x.shape) - 1
         taken = [f"take({u.text}, {p}, axis={axis})" for p in range(parts)]
         text = " | ".join([taken[0], *(f"({t} << {bits * (p + 1)})" for p, t in enumerate(taken[1:]))])
-        return Value(text, shape, dtype, atom=False) if dtype == "uint32" else Value(f"bitcast({text}, {dtype})", shape, dtype)
+        return self.bits_as(Value(text, shape, "uint32", atom=False), dtype)
+
+    def bits_as(self, u: Value, dtype: str) -> Value:
+        """The lowest bits of a uint32 as another dtype."""
+        bits = 8 * jx.width(dtype)
+        own = u if bits == 32 else Value(f"{u.operand()}.astype(uint{bits})", u.shape, f"uint{bits}")
+        return own if dtype == own.dtype else Value(f"bitcast({own.text}, {dtype})", u.shape, dtype)
 
     def unpacked(self, x: Value, dtype: str, parts: int) -> Value:
         """`parts` rows of narrower elements from each row."""
-        bits = 32 // parts
-        u = self.assign(Value(x.text if x.dtype == "uint32" else f"bitcast({x.text}, uint32)", x.shape, "uint32"))
+        have, bits = 8 * jx.width(x.dtype), 8 * jx.width(dtype)
+        own = x.operand() if x.dtype == f"uint{have}" else f"bitcast({x.text}, uint{have})"
+        u = self.assign(Value(own if have == 32 else f"{own}.astype(uint32)", x.shape, "uint32"))
         rows = [f"(shift_right_logical({u.text}, {bits * p}) & {(1 << bits) - 1}).astype(uint{bits})" for p in range(parts)]
         rows = [self.assign(Value(r, x.shape, f"uint{bits}")).text for r in rows]
         shape = (*x.shape[:-2], x.shape[-2] * parts, x.shape[-1])

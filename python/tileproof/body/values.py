@@ -58,6 +58,7 @@ class Value:
     truth: "Value | None" = None  # an integer that was made from this bool
     lanes: "Lanes | None" = None  # an array of int32 that counts
     bounds: Bounds | None = None  # an int32: between which numbers it lies in any step
+    divisor: int = 1  # an int32: what is claimed to divide it
 
     def within(self) -> Bounds | None:
         """Its bounds; a number is its own."""

@@ -88,7 +88,7 @@ class Writer:
         for i, v in enumerate(values):
             if v.splat is None:
                 continue
-            if arrays:
+            if any(a.shape == v.shape for a in arrays):  # not where the partner is broadcast to the lanes
                 out[i] = v.splat
             else:
                 out[i] = self.strong(v)
