@@ -120,9 +120,17 @@ static bool has_waivers(const tp_job *j)
     return s && (s->kernels[0]->allow || s->kernels[0]->expect);
 }
 
+/* Which findings are not there any more: gone[i] of the i-th. What an execution finds is not looked at. */
+static void note_gone(const tp_findings *before, const tp_findings *after, bool *gone)
+{
+    for (uint32_t i = 0; i < before->len; i++)
+        gone[i] = tp_rule_find(tp_str_c(before->at[i].rule)) && tp_is_standing(&before->at[i]) &&
+                  count_like(after, &before->at[i]) < count_like(before, &before->at[i]);
+}
+
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
 static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                                tp_solver *solver)
+                                tp_solver *solver, bool *gone)
 {
     tp_job trial;
     tp_check_settings all = *s;
@@ -140,6 +148,8 @@ static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *
     bool better =
         sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     trial_result result = better ? STANDS : sound && is_executed(f) && !differs ? AGREES : FAILS;
+    if (better)
+        note_gone(&j->report.findings, &trial.report.findings, gone);
     tp_job_free(&trial);
     return result;
 }
@@ -163,16 +173,16 @@ static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_sett
 }
 
 static trial_result try_one(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                            tp_solver *solver)
+                            tp_solver *solver, bool *gone)
 {
     if (is_executed(f) && !survives_few_cases(j, text, s, solver))
         return FAILS;
-    return whole_trial(j, text, f, s, solver);
+    return whole_trial(j, text, f, s, solver, gone);
 }
 
 /* With half of what the budget leaves. `undecided`: that did not suffice. */
 static trial_result try_within_share(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                                     tp_solver *solver, bool *undecided)
+                                     tp_solver *solver, bool *gone, bool *undecided)
 {
     tp_budget *b = tp_arena_budget(j->arena);
     if (tp_budget_over(b))
@@ -181,7 +191,7 @@ static trial_result try_within_share(const tp_job *j, tp_str text, const tp_find
     bool cut = b && b->cut;
     if (b)
         b->cut = false;
-    trial_result result = try_one(j, text, f, s, solver);
+    trial_result result = try_one(j, text, f, s, solver, gone);
     tp_budget_close(b, share);
     *undecided = b && b->cut;
     if (b)
@@ -206,7 +216,7 @@ static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const
 
 /* Most guesses fail, again and again: that is remembered. A mark that lies hides a fix, no finding. */
 static trial_result try_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix,
-                                         const tp_check_settings *s, tp_solver *solver)
+                                         const tp_check_settings *s, tp_solver *solver, bool *gone)
 {
     struct tp_cache *cache = is_executed(f) ? NULL : s->analysis.prover.cache;
     tp_str text = tp_apply_edits(j->arena, j->source.text, &fix->edits);
@@ -214,34 +224,65 @@ static trial_result try_or_failed_before(const tp_job *j, const tp_finding *f, c
     if (cache && tp_cache_marked(cache, key))
         return FAILS;
     bool undecided = false;
-    trial_result result = try_within_share(j, text, f, s, solver, &undecided);
+    trial_result result = try_within_share(j, text, f, s, solver, gone, &undecided);
     if (cache && result == FAILS && !undecided)
         tp_cache_mark(cache, key);
     return result;
 }
 
+/* The first fix of j's i-th finding that stands, else the first one after which results agree; gone: see note_gone().
+ */
+static const tp_fix *find_fix(const tp_job *j, tp_finding *f, const tp_check_settings *s, tp_solver *solver,
+                              uint32_t *trials, uint32_t *executed, bool *gone)
+{
+    const tp_fix *survivor = NULL;
+    for (int narrows = 0; narrows < 2; narrows++) /* those that keep the sizes first */
+        for (uint32_t p = 0; p < f->proposals.len && !survivor && *trials < MAX_TRIALS; p++) {
+            const tp_fix *fix = &f->proposals.at[p];
+            if (fix->narrows != narrows || (is_executed(f) && ++*executed > MAX_EXECUTED))
+                continue;
+            ++*trials;
+            trial_result result = try_or_failed_before(j, f, fix, s, solver, gone);
+            if (result == STANDS)
+                f->fix = fix;
+            if (result != FAILS)
+                survivor = fix;
+        }
+    return survivor;
+}
+
+/* f is a consequence of an earlier finding: that one's fix removes it, and nothing else is to be done about it. */
+static void say_consequence(const tp_job *j, tp_finding *f, const tp_finding *cause)
+{
+    tp_str subject = cause->subject, note = f->note;
+    f->note = tp_printf(j->arena, "the fix of %s%s%.*s%s in line %u removes this, too%s%.*s", cause->rule,
+                        subject.n ? " of `" : "", TP_FMT(subject), subject.n ? "`" : "",
+                        tp_linecol_of(&j->source, cause->loc.start).line, note.n ? "; " : "", TP_FMT(note));
+    f->help = (tp_str){NULL, 0};
+}
+
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
+    tp_findings *all = &j->report.findings;
     uint32_t trials = 0, executed = 0;
     tp_guess_fixes(j);
-    for (uint32_t i = 0; i < j->report.findings.len; i++) {
-        tp_finding *f = &j->report.findings.at[i];
+    bool *gone = TP_NEWN(j->arena, bool, all->len);
+    const tp_finding **cause = TP_NEWN(j->arena, const tp_finding *, all->len);
+    for (uint32_t i = 0; i < all->len; i++) {
+        tp_finding *f = &all->at[i];
         bool open = tp_is_standing(f) || (f->verdict == TP_ADVICE && !f->suppressed);
-        const tp_fix *survivor = NULL;
-        for (int narrows = 0; narrows < 2 && open; narrows++) /* those that keep the sizes first */
-            for (uint32_t p = 0; p < f->proposals.len && !f->fix && !survivor && trials < MAX_TRIALS; p++) {
-                const tp_fix *fix = &f->proposals.at[p];
-                if (fix->narrows != narrows || (is_executed(f) && ++executed > MAX_EXECUTED))
-                    continue;
-                trials++;
-                trial_result result = try_or_failed_before(j, f, fix, s, solver);
-                if (result == STANDS)
-                    f->fix = fix;
-                if (result != FAILS && !survivor)
-                    survivor = fix;
-            }
+        if (cause[i] && strcmp(cause[i]->rule, f->rule) != 0) {
+            say_consequence(j, f, cause[i]);
+            continue;
+        }
+        const tp_fix *survivor = open ? find_fix(j, f, s, solver, &trials, &executed, gone) : NULL;
+        for (uint32_t g = i + 1; g < all->len && f->fix && !f->fix->narrows; g++)
+            if (gone[g] && !cause[g])
+                cause[g] = f;
         if (survivor)
             tp_blame_repair(j, f, f->fix ? f->fix : survivor);
+        else if (cause[i])
+            say_consequence(j, f, cause[i]);
     }
 }
 
