@@ -155,17 +155,26 @@ static void exchange(writer *w, const tp_node *n, tp_operator other)
 
 static void rewrite_number(writer *w, const tp_node *n);
 
-/* Other comparisons, what was meant more often first: `i >= 0` would be `i == 0` and not `i <= 0`, and `i == 1` be
- * `i == 0` and not `i < 1`. */
+/* The number that decides where a == b holds: the 1 of `i == 1` and the 2 of `i == n - 2`. */
+static const tp_node *deciding_number(const tp_node *b)
+{
+    bool shifted = b->kind == TP_N_BINARY && (b->op == TP_O_ADD || b->op == TP_O_SUB);
+    const tp_node *n = shifted ? b->kids[1] : b;
+    return n->kind == TP_N_INT ? n : NULL;
+}
+
+/* Other comparisons, what was meant more often first: `i >= 0` would be `i == 0` and not `i <= 0`, `i == 1` be
+ * `i == 0` and not `i < 1`, and `i == n - 2` be `i == n - 1` and not `i != n - 2`. */
 static void rewrite_comparison(writer *w, const tp_node *n)
 {
     static const tp_operator OTHERS[][6] = {
         {TP_O_LT, TP_O_LE, TP_O_GT, TP_O_GE, TP_O_EQ, TP_O_NE}, {TP_O_LE, TP_O_LT, TP_O_EQ, TP_O_GE, TP_O_GT, TP_O_NE},
         {TP_O_GT, TP_O_GE, TP_O_LT, TP_O_NE, TP_O_LE, TP_O_EQ}, {TP_O_GE, TP_O_GT, TP_O_EQ, TP_O_LE, TP_O_LT, TP_O_NE},
         {TP_O_EQ, TP_O_NE, TP_O_LE, TP_O_GE, TP_O_LT, TP_O_GT}, {TP_O_NE, TP_O_EQ, TP_O_LT, TP_O_GT, TP_O_LE, TP_O_GE}};
-    if (n->op == TP_O_EQ && n->kids[1]->kind == TP_N_INT)
-        rewrite_number(w, n->kids[1]);
-    else if (n->op == TP_O_EQ)
+    const tp_node *number = n->op == TP_O_EQ ? deciding_number(n->kids[1]) : NULL;
+    if (number)
+        rewrite_number(w, number);
+    if (n->op == TP_O_EQ && n->kids[1]->kind != TP_N_INT)
         put(w, 0, tp_node_loc(w->c, n->kids[1]), "0");
     for (size_t k = 0; k < 6; k++)
         for (size_t i = 1; OTHERS[k][0] == n->op && i < 6; i++)
