@@ -1,26 +1,34 @@
 /* What an operation costs, as statistics and bounds count it. */
 #include "kernels/machine/internal.h"
 
+/* Elements of a value in one step. */
+static size_t elements(const tp_machine *m, tp_vid v)
+{
+    return m->together > 1 ? m->of_step[v] : m->values[v].n;
+}
+
 int64_t tp_work_of(const tp_machine *m, const tp_inst *i)
 {
-    size_t n = m->values[i->out].n, contracted = 1;
+    size_t n = elements(m, i->out), contracted = 1;
     for (uint32_t c = 0; c < i->ncontract && i->prim == TP_P_DOT; c++)
         contracted *= (size_t)m->values[i->args[0]].dims[i->ints[2 * c]];
     n *= contracted;
     for (uint32_t a = 0; a < i->nargs; a++)
-        n += m->values[i->args[a]].n;
-    return (int64_t)n;
+        n += elements(m, i->args[a]);
+    return (int64_t)n * m->together;
 }
 
-/* As tp_run_stats counts them. */
+/* Of one step, as tp_run_stats counts them. */
 static int64_t flops_of(const tp_machine *m, const tp_inst *i)
 {
-    const tp_cells *out = &m->values[i->out], *a = i->nargs ? &m->values[i->args[0]] : NULL;
+    const tp_cells *a = i->nargs ? &m->values[i->args[0]] : NULL;
     if (i->prim == TP_P_DOT)
-        return 2 * (tp_work_of(m, i) - (int64_t)a->n - (int64_t)m->values[i->args[1]].n);
+        return 2 * (tp_work_of(m, i) / m->together - (int64_t)a->n - (int64_t)m->values[i->args[1]].n);
     if (!a || !tp_is_float(a->dtype))
         return 0;
-    return (int64_t)(tp_prim_reduces(i->prim) ? a->n : tp_prim_is_elementwise(i->prim) ? out->n : 0);
+    return (int64_t)(tp_prim_reduces(i->prim)          ? elements(m, i->args[0])
+                     : tp_prim_is_elementwise(i->prim) ? elements(m, i->out)
+                                                       : 0);
 }
 
 /* FLOPs of a dot on whole tiles of a matrix unit of side x side: rows come in groups of sublanes. */
@@ -45,11 +53,11 @@ static int64_t mxu_flops_of(const tp_machine *m, const tp_inst *i)
 
 void tp_count_operation(tp_machine *m, const tp_inst *i)
 {
-    int64_t n = flops_of(m, i);
+    int64_t steps = m->together, n = steps * flops_of(m, i);
     m->stats.flops += n;
     if (i->prim == TP_P_DOT) {
         m->stats.dot_flops += n;
-        m->stats.mxu_flops += mxu_flops_of(m, i);
+        m->stats.mxu_flops += steps * mxu_flops_of(m, i);
     }
-    m->stats.transcendental += tp_prim_transcendental(i->prim) ? (int64_t)m->values[i->out].n : 0;
+    m->stats.transcendental += tp_prim_transcendental(i->prim) ? steps * (int64_t)elements(m, i->out) : 0;
 }

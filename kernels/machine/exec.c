@@ -198,7 +198,7 @@ static void count_far(tp_machine *m, uint32_t operand, const tp_slice *s, bool i
         return;
     for (uint32_t d = 0; d < s->rank; d++)
         n *= s->size[d];
-    tp_count_moved(m, operand, n, in);
+    tp_count_moved(m, operand, n, 1, in);
 }
 
 /* The mask that says which lanes of a place are touched; NULL: all. */

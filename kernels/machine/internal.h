@@ -95,6 +95,7 @@ typedef struct tp_ref {
     int64_t window[TP_MAX_RANK]; /* start in elements */
     tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
     bool resident;
+    bool joins;         /* it moves in each of the steps that may be taken as one */
     bool in_place;      /* a window inside the array is rows of its memory, looked at there: */
     ptrdiff_t pitch;    /* ... so many elements apart; 0: one line */
     bool streams;       /* an output that the caches would not hold, written in pieces at which no step looks */
@@ -156,6 +157,8 @@ typedef struct tp_machine {
     uint32_t moved_size;
     tp_flights *flights; /* flight.c; NULL: no semaphores */
     tp_joined *joined;   /* joined.c: steps that may be taken as one; NULL: none */
+    int64_t together;    /* ... and how many are, now: */
+    size_t *of_step;     /* ... per value, elements in one of them */
     tp_crew *crew;       /* threads.c: machines that share the walk; NULL: this is the only one */
     uint32_t worker;     /* ... and its number */
     tp_devices *devices; /* devices.c: one of several that wait for each other, by the same number; NULL: it is not */
@@ -311,8 +314,12 @@ void tp_ahead_now(const tp_machine *m, const tp_ref *r);
 ptrdiff_t tp_ahead_of(const tp_cells *const *of, uint32_t n, uint32_t k);
 
 /* window.c */
-/* Elements came from, or went to, the array of an operand. */
-void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in);
+/* So many elements came from, or went to, the array of an operand, so many times. */
+void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, int64_t times, bool in);
+/* Elements of the part of a window that lies inside its array; of one step. */
+int64_t tp_inner_elements(const tp_machine *m, const tp_ref *r);
+/* Where the request counts: the window moved to or from its array so many times. */
+void tp_count_transfer(tp_machine *m, const tp_ref *r, bool in, int64_t times);
 /* The part of a window that lies inside its array: first lane and extent per dimension. False when there is none. */
 bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent);
 /* Rows (last dimension) of the part of a window that lies inside its array. */
@@ -472,10 +479,13 @@ int64_t tp_join(tp_machine *m, int64_t left);
 void tp_join_pass(tp_machine *m, int64_t steps);
 /* The axis, the number of the step and the window of r, so many steps on. */
 void tp_join_turn(tp_machine *m, tp_ref *r, int64_t steps);
-/* Windows and values have the extents of one step again. */
+/* Windows and values have the extents of one step again, and windows are those of the last one. */
 void tp_join_end(tp_machine *m);
 /* Of how many steps the window of r is one now. */
-int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r);
+static inline int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r)
+{
+    return r->joins ? m->together : 1;
+}
 
 /* views.c: values that are rows of other values */
 int64_t tp_short_row(const tp_machine *m);

@@ -22,7 +22,7 @@ typedef struct track {
 struct tp_joined {
     uint32_t axis;
     int64_t end;          /* from this place on the axis on, some window does not lie inside */
-    int64_t most, now;    /* steps taken as one */
+    int64_t most;         /* steps taken as one */
     track *values, *refs; /* of refs: dimensions of the window as the body sees it, */
     int *dims;            /* ... and as its array has it */
 };
@@ -350,15 +350,14 @@ static bool make_room(tp_machine *m, const tp_joined *j)
 void tp_join_prepare(tp_machine *m)
 {
     const tp_run_request *q = m->request;
-    tp_joined j = {.axis = 0, .now = 1};
+    tp_joined j = {.axis = 0};
     bool any = false;
     for (uint32_t a = 0; a < m->k->naxes; a++)
         if (m->grid.steps[a] > 1) {
             j.axis = a;
             any = true;
         }
-    if (!any || !m->group || !tp_may_defer(m) || q->observer || q->counts || q->max_work || q->apart ||
-        m->grid.order[j.axis])
+    if (!any || !m->group || !tp_may_defer(m) || q->observer || q->max_work || q->apart || m->grid.order[j.axis])
         return;
     j.end = m->grid.steps[j.axis];
     j.values = TP_NEWN(m->arena, track, m->k->body->values.len);
@@ -371,6 +370,11 @@ void tp_join_prepare(tp_machine *m)
         return;
     m->joined = TP_NEW(m->arena, tp_joined);
     *m->joined = j;
+    m->of_step = TP_NEWN(m->arena, size_t, m->k->body->values.len);
+    for (uint32_t v = 0; v < m->k->body->values.len; v++)
+        m->of_step[v] = m->values[v].n;
+    for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
+        m->refs[i].joins = j.refs[i].dim >= 0;
 }
 
 int64_t tp_join_most(const tp_machine *m, uint32_t *axis)
@@ -391,9 +395,9 @@ static void lengthen(tp_cells *c, const track *t, int64_t steps)
 static void take_together(tp_machine *m, int64_t steps)
 {
     tp_joined *j = m->joined;
-    if (j->now == steps)
+    if (m->together == steps)
         return;
-    j->now = steps;
+    m->together = steps;
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         if (j->refs[i].dim >= 0) {
             lengthen(&m->refs[i].cells, &j->refs[i], steps);
@@ -407,6 +411,15 @@ static void take_together(tp_machine *m, int64_t steps)
         }
 }
 
+/* Windows where the last of the steps left them. */
+static void to_the_last(tp_machine *m)
+{
+    const tp_joined *j = m->joined;
+    for (uint32_t i = 0; m->together > 1 && i < m->k->ninputs + m->k->noutputs; i++)
+        if (j->refs[i].dim >= 0)
+            m->refs[i].window[j->dims[i]] += j->refs[i].step * (m->together - 1);
+}
+
 int64_t tp_join(tp_machine *m, int64_t left)
 {
     tp_joined *j = m->joined;
@@ -416,9 +429,7 @@ int64_t tp_join(tp_machine *m, int64_t left)
     steps = steps < left ? steps : left;
     steps = steps < j->most ? steps : j->most;
     steps = steps > 1 ? steps : 1;
-    for (uint32_t i = 0; j->now > 1 && i < m->k->ninputs + m->k->noutputs; i++)
-        if (j->refs[i].dim >= 0) /* where the last of the steps before left it */
-            m->refs[i].window[j->dims[i]] += j->refs[i].step * (j->now - 1);
+    to_the_last(m);
     take_together(m, steps);
     for (uint32_t i = 0; steps > 1 && i < m->k->ninputs + m->k->noutputs; i++)
         if (j->refs[i].dim >= 0 && !tp_window_at(m, &m->refs[i])) {
@@ -442,15 +453,10 @@ void tp_join_turn(tp_machine *m, tp_ref *r, int64_t steps)
     m->step += steps;
 }
 
-int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r)
-{
-    const tp_joined *j = m->joined;
-    uint32_t i = (uint32_t)(r - m->refs);
-    return j && j->refs[i].dim >= 0 ? j->now : 1;
-}
-
 void tp_join_end(tp_machine *m)
 {
-    if (m->joined)
-        take_together(m, 1);
+    if (!m->joined)
+        return;
+    to_the_last(m);
+    take_together(m, 1);
 }

@@ -132,17 +132,6 @@ static void copy_row(tp_ref *r, size_t array, size_t lane, size_t n, void *in)
     memcpy(in ? w : a, in ? a : w, n * size);
 }
 
-/* Elements of the part of a window that lies inside its array. */
-static int64_t inner_elements(const tp_ref *r)
-{
-    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], n = 1;
-    if (!tp_inner_part(r, first, extent))
-        return 0;
-    for (uint32_t d = 0; d < r->operand->rank; d++)
-        n *= extent[d];
-    return n;
-}
-
 static void transfer(tp_machine *m, tp_ref *r, bool in)
 {
     bool seen = m->request->observer && !tp_is_far(r->operand);
@@ -150,13 +139,8 @@ static void transfer(tp_machine *m, tp_ref *r, bool in)
     if (seen)
         tp_tell(m, (tp_event){.kind = in ? TP_EVENT_FETCH : TP_EVENT_WRITE,
                               .operand = operand,
-                              .bits = inner_elements(r) * tp_dtype_info(r->operand->dtype)->bits});
-    if (m->request->counts && !tp_is_far(r->operand)) {
-        int64_t n = inner_elements(r);
-        *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += n * (int64_t)tp_dtype_size(r->operand->dtype);
-        tp_count_moved(m, operand, n, in);
-        m->stats.in_place += r->cells.data != r->cells.own;
-    }
+                              .bits = tp_inner_elements(m, r) * tp_dtype_info(r->operand->dtype)->bits});
+    tp_count_transfer(m, r, in, tp_joined_steps(m, r));
     tp_spend(m->arena, 16 + (int64_t)(m->domain ? r->cells.n / 8 : r->cells.n / 32));
     if (r->cells.data == r->cells.own)
         tp_each_inner_row(r, copy_row, in ? r : NULL);
@@ -524,6 +508,10 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         tp_ref *r = &m->refs[i];
         if (!move_window(m, i, start)) {
             stays(m, i);
+            int64_t others = tp_joined_steps(m, r) - 1; /* of steps that are taken as one, it is that of the first */
+            if (others)
+                tp_count_transfer(m, r, true, others);
+            m->stats.copies_in += others;
             if (parallel_changed) /* another core would copy it in now */
                 tp_alias_read(m, r);
             continue;
@@ -690,6 +678,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
 {
     tp_assert(from >= 0 && from <= to && to <= m->grid.total);
     begin_at(&m->grid, m->k->naxes, from);
+    int64_t work = work_of_step(m);
     for (m->step = from; m->step < to; m->step++) {
         tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
         bool parallel_changed = set_axes(m) || m->step == from;
@@ -697,7 +686,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
             end_run(m, i);
         int64_t steps = tp_join(m, to - m->step);
         m->at = NULL;
-        tp_exec_spend(m, work_of_step(m));
+        tp_exec_spend(m, steps * work);
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP});
         move_windows(m, parallel_changed);
         tp_join_pass(m, steps);
@@ -719,6 +708,8 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
         end_run(m, i);
     tp_join_end(m);
+    for (uint32_t i = 0; m->joined && i < m->k->ninputs; i++)
+        place_window(&m->refs[i]);
     tp_stream_end();
     m->stats.steps = m->grid.total;
 }
@@ -750,7 +741,8 @@ static void walk(void *arg)
 
 tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
 {
-    tp_machine m = {.arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain};
+    tp_machine m = {
+        .arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain, .together = 1};
     uint32_t nsyms = tp_sym_count(r->kernel->exprs);
     *trap = (tp_trap){.step = -1};
     m.env = TP_NEWN(a, int64_t, nsyms);

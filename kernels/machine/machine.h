@@ -101,7 +101,7 @@ typedef struct tp_run_request {
     tp_tensor *arrays;  /* inputs and outputs, in operand order; outputs are written */
     uint64_t seed;      /* order of parallel axes, */
     bool in_order;      /* ... or as the grid counts: what lies side by side in memory is then visited so */
-    bool apart;         /* each step is taken by itself, as it is with an observer, `counts`, max_work */
+    bool apart;         /* each step is taken by itself, as it is with an observer or max_work */
     int64_t max_steps;
     int64_t max_work; /* as stats count it: beyond it TP_E_LIMIT, on every machine at the same place; 0: no bound */
     tp_garbage garbage;

@@ -45,12 +45,33 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent)
 
 /* ---- windows ---- */
 
-void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, bool in)
+void tp_count_moved(tp_machine *m, uint32_t operand, int64_t elements, int64_t times, bool in)
 {
     tp_traffic *moved = &m->stats.moved[operand];
     tp_assert(operand < tp_noperands(m->k) && elements >= 0);
-    *(in ? &moved->fetches : &moved->writes) += 1;
-    *(in ? &moved->fetched : &moved->written) += elements;
+    *(in ? &moved->fetches : &moved->writes) += times;
+    *(in ? &moved->fetched : &moved->written) += elements * times;
+}
+
+int64_t tp_inner_elements(const tp_machine *m, const tp_ref *r)
+{
+    int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK], n = 1;
+    bool inside = tp_joined_steps(m, r) > 1; /* all of each of them */
+    if (!inside && !tp_inner_part(r, first, extent))
+        return 0;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        n *= inside ? r->unit[d] : extent[d];
+    return n;
+}
+
+void tp_count_transfer(tp_machine *m, const tp_ref *r, bool in, int64_t times)
+{
+    if (!m->request->counts || tp_is_far(r->operand))
+        return;
+    int64_t n = tp_inner_elements(m, r);
+    *(in ? &m->stats.bytes_in : &m->stats.bytes_out) += times * n * (int64_t)tp_dtype_size(r->operand->dtype);
+    tp_count_moved(m, (uint32_t)(r - m->refs), n, times, in);
+    m->stats.in_place += r->cells.data != r->cells.own ? times : 0;
 }
 
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx)

@@ -1,5 +1,6 @@
 /* Steps that are taken as one give what each gives by itself: random kernels that compute element by element, with
- * windows that follow each other, overlap, miss the edge or come back; outputs, traps and copies are compared.
+ * windows that follow each other, overlap, miss the edge or come back; outputs, traps, copies and what is counted are
+ * compared.
  * TEST_SEED and TEST_TRIALS change what is drawn. */
 #include "tests/unit/support.h"
 
@@ -143,13 +144,23 @@ static outcome run(tp_arena *a, const tp_kernel *k, tp_run_request r)
     return o;
 }
 
-static void compare(const loaded *l, const tp_kernel *k, const outcome *want, const outcome *got, bool alone)
+/* Do runs that count find the same? */
+static bool same_counts(const tp_kernel *k, const tp_run_stats *a, const tp_run_stats *b)
+{
+    return a->work == b->work && a->flops == b->flops && a->transcendental == b->transcendental &&
+           a->dot_flops == b->dot_flops && a->mxu_flops == b->mxu_flops && a->bytes_in == b->bytes_in &&
+           a->bytes_out == b->bytes_out && a->in_place == b->in_place &&
+           memcmp(a->moved, b->moved, tp_noperands(k) * sizeof *a->moved) == 0;
+}
+
+static void compare(const loaded *l, const tp_kernel *k, const outcome *want, const outcome *got, bool counts)
 {
     const tp_run_stats *was = &want->stats, *is = &got->stats;
     bool same =
         want->st == got->st && want->trap.step == got->trap.step && tp_str_eq(want->trap.message, got->trap.message);
-    if (want->st == TP_OK && alone)
-        same &= was->copies_in == is->copies_in && was->copies_out == is->copies_out && was->steps == is->steps;
+    if (want->st == TP_OK && counts)
+        same &= was->copies_in == is->copies_in && was->copies_out == is->copies_out && was->steps == is->steps &&
+                same_counts(k, was, is);
     for (uint32_t i = k->ninputs; same && want->st == TP_OK && i < k->ninputs + k->noutputs; i++)
         same = memcmp(want->arrays[i].data, got->arrays[i].data,
                       want->arrays[i].n * tp_dtype_size(want->arrays[i].dtype)) == 0;
@@ -163,6 +174,7 @@ static void compare(const loaded *l, const tp_kernel *k, const outcome *want, co
 
 static void joined_steps_are_steps(void **state)
 {
+    static const uint32_t THREADS[] = {3, 2, 7, 16};
     uint64_t seed = setting("TEST_SEED", 1);
     unsigned trials = (unsigned)setting("TEST_TRIALS", TRIALS), joined = 0, traps = 0, unread = 0;
     (void)state;
@@ -177,13 +189,16 @@ static void joined_steps_are_steps(void **state)
             continue;
         }
         const tp_kernel *k = l->spec->kernels[0];
-        outcome want = run(a, k, (tp_run_request){.apart = true});
-        outcome got = run(a, k, (tp_run_request){.strip = one_in(&d, 2) ? 16 : 0});
-        outcome shared = run(a, k, (tp_run_request){.threads = 3, .share_from = 1, .last_cache = 1});
+        outcome want = run(a, k, (tp_run_request){.apart = true, .counts = true});
+        outcome got = run(a, k, (tp_run_request){.strip = one_in(&d, 2) ? 16 : 0, .counts = true});
+        tp_run_request several = {.threads = THREADS[t % 4], .share_from = 1, .last_cache = 1, .counts = true};
+        outcome shared = run(a, k, several);
+        several.apart = true;
+        outcome each = run(a, k, several); /* who goes on elsewhere finds other windows there: its counts are others */
         assert_int_equal(want.stats.joined, 0);
         compare(l, k, &want, &got, true);
-        if (want.st == TP_OK)
-            compare(l, k, &want, &shared, false);
+        compare(l, k, &each, &shared, true);
+        compare(l, k, &want, &shared, want.st != TP_OK);
         joined += got.st == TP_OK && got.stats.joined > 0;
         traps += got.st == TP_E_TRAP;
         unload(l);
