@@ -109,6 +109,11 @@ def test_copies_are_imported_and_equal(fn):
     tileproof.assert_equivalent(fn, lambda x: x * 2, X)
 
 
+def test_buffers_of_a_scope_have_the_names_of_its_author():
+    [spec] = tileproof.from_pallas(scoped, X)
+    assert any(line.strip() == "with scratch((8, 128), float32) as buf:" for line in spec["kernel"]), spec["kernel"]
+
+
 @pytest.mark.parametrize(("fn", "rule"), [
     (lambda x: double_buffered(x, wait=False), "TP504"),
     (lambda x: double_buffered(x, slot=lambda i: i * 0), "TP504"),

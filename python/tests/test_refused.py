@@ -182,3 +182,26 @@ def test_an_alias_of_an_array_with_blocks_names_the_remedy(given):
     else:
         with pytest.raises(tileproof.Unsupported, match="an alias of `cache`, which stays where it is, with the blocks of `o` .*give `cache` the BlockSpec of `o`"):
             tileproof.check(fn, X, X, target="none")
+
+
+def checked(most):
+    def kernel(x_ref, o_ref):
+        pl.debug_check(pl.program_id(0) < most, "too many steps")
+        o_ref[...] = x_ref[...]
+
+    return pl.pallas_call(kernel, grid=(2,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct((16, 128), jnp.float32))
+
+
+def test_a_debug_check_is_one():
+    assert tileproof.assert_equivalent(checked(2), lambda x: x, X) == 1
+    with pytest.raises(AssertionError, match=r"trap\[TP107\]: check failed: debug_check"):
+        tileproof.assert_equivalent(checked(1), lambda x: x, X)
+
+
+def test_scratch_in_hbm_is_refused_with_a_remedy():
+    def fn(x):
+        far = pl.BlockSpec(memory_space=pl.ANY)
+        return pl.pallas_call(lambda x_ref, o_ref, s: pltpu.sync_copy(x_ref, o_ref), in_specs=[far], out_specs=far, out_shape=x, scratch_shapes=[pltpu.HBM((16, 128), jnp.float32)])(x)
+
+    with pytest.raises(tileproof.Unsupported, match=r"scratch `s` in hbm is not supported \(.*test_refused.py:\d+\); make it an output that the caller drops"):
+        tileproof.from_pallas(fn, X)

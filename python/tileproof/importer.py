@@ -505,7 +505,8 @@ class _Import:
     def scratch(self, ref: Ref, aval: Any) -> dict[str, Any]:
         kind = jx.scratch_kind(ref.dtype, aval)
         if kind is None:
-            raise Unsupported(f"scratch `{ref.name}` in {jx.memory_space(aval)}", self.place)
+            raise Unsupported(f"scratch `{ref.name}` in {jx.memory_space(aval)} is not supported", self.place,
+                              "make it an output that the caller drops" if jx.memory_space(aval) in ("hbm", "any") else "")
         dtype, space = kind
         typed = {} if dtype == space else {"dtype": dtype}
         placed = {} if space == "vmem" else {"memory_space": space}

@@ -178,6 +178,11 @@ class Control(Writer):
 
     do_debug_callback = do_debug_print
 
+    def do_check(self, eqn: Any) -> None:
+        """pl.debug_check: whether it fails, its first operand says."""
+        failed = self.read(eqn.invars[0])
+        self.line(f"check(not {failed.operand()}, 'debug_check')")
+
 
 def counts_up(body: Any, consts: int, carry: int) -> int | None:
     """The carried value that is a counter: the next is itself plus one."""

@@ -119,7 +119,8 @@ class Copies(Devices, Regions):
         if self.is_copy_at_once(inner):
             self.copy_at_once(inner.eqns[0])
             return
-        refs = [Ref(self.name("scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval)) for var in inner.invars]
+        names = [*jx.argument_names(inner), *[""] * len(inner.invars)]
+        refs = [Ref(self.named_as(name, "scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval)) for name, var in zip(names, inner.invars, strict=False)]
         with self.scope([(ref, var.aval) for ref, var in zip(refs, inner.invars, strict=True)]):
             self.bind(inner.invars, refs)
             place = self.place

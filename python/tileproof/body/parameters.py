@@ -35,7 +35,7 @@ READ: dict[str, set[str]] = {
     "prng_random_bits": {"shape"}, "get": {"tree"}, "swap": {"tree"}, "addupdate": {"tree"}, "masked_load": {"args_tree"}, "masked_swap": {"args_tree"},
 }
 # Refused by name; printing; primitives that another jaxpr defines, which is read in their place; on a list of its own in fields.py.
-FREE = {"pallas_call", "debug_print", "debug_callback", "threefry2x32", "pvary", "optimization_barrier", "emit_pipeline", "pipeline_body"}
+FREE = {"pallas_call", "debug_print", "debug_callback", "check", "threefry2x32", "pvary", "optimization_barrier", "emit_pipeline", "pipeline_body"}
 
 
 def check(eqn: Any, place: str | None) -> None:

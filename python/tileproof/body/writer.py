@@ -15,6 +15,7 @@ from . import bounds, parameters
 from .values import Ref, Unread, Value, number, shape_text
 
 LONGEST_INLINE = 72
+NUMBERED = re.compile(r"[a-z_]\d+")  # as values are called here
 NUMBER = re.compile(r"\d+")  # whether a text is long says nothing of the sizes in it
 
 
@@ -60,6 +61,16 @@ class Writer:
             if name not in self.taken:
                 self.taken.add(name)
                 return name
+
+    def named_as(self, wanted: str, stem: str) -> str:
+        """The name that the author gave, with a number where it is not free; by the stem where it is none, or as values are called here."""
+        wanted = wanted.removesuffix("_ref")
+        if not (wanted.isidentifier() and wanted.isascii()) or NUMBERED.fullmatch(wanted):
+            return self.name(stem)
+        if wanted in self.taken:
+            return self.name(f"{wanted}_")
+        self.taken.add(wanted)
+        return wanted
 
     def assign(self, value: Value, stem: str = "v") -> Value:
         """Give the value a name."""
