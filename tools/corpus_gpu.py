@@ -42,6 +42,13 @@ def gated(activation, x, w):
     return (activation or (lambda y: y))(x @ w[:, 0]) * (x @ w[:, 1])
 
 
+def capped(q, k, v):
+    """Causal attention whose logits stay within 10."""
+    n = q.shape[1]
+    s = 10 * jnp.tanh(jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[3] ** -0.5 / 10)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((n, n), bool)), s, -jnp.inf), -1), v)
+
+
 def tokamax_gpu():
     base = "tokamax._src.ops."
 
@@ -75,7 +82,7 @@ def tokamax_gpu():
     yield "attention", attend, q
     causal = functools.partial(jax.nn.dot_product_attention, is_causal=True)
     yield "attention causal", functools.partial(attend, is_causal=True), q, causal
-    yield "attention causal, soft cap", functools.partial(attend, is_causal=True, logits_soft_cap=10.0), q
+    yield "attention causal, soft cap", functools.partial(attend, is_causal=True, logits_soft_cap=10.0), q, capped
     back = importlib.import_module(base + "attention.pallas_triton_vjp")
     config = fa.Config(block_q=64, block_k=64, num_warps=4, num_stages=2)
     vjp = op("attention.pallas_triton_vjp", "PallasTritonFlashAttentionVjp", config=back.Config(block_m1=32, block_n1=32, block_m2=32, block_n2=32, num_warps=4, num_stages=2))
