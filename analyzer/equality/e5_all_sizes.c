@@ -120,13 +120,26 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     return s;
 }
 
+/* How a proof is tried. */
+typedef struct way {
+    bool roundings, rolled;
+    const turned_loops *turned;
+} way;
+
+static summary *summary_by(tp_arena *a, const tp_kernel *k, const tp_analysis_options *o, way by, tp_equality *out)
+{
+    summary *s = summary_new(a, by.turned ? by.turned->k : k, o, out);
+    s->roundings = by.roundings;
+    s->rolled = by.rolled;
+    s->turned = by.turned;
+    return s;
+}
+
 /* Once; false: literals that are taken for what they may mean could help. */
 static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                         bool roundings, bool rolled, tp_equality *out, bool *may_roll)
+                         way by, tp_equality *out, bool *may_roll)
 {
-    proving w = {.s = summary_new(a, k, o, out), .reference = reference};
-    w.s->roundings = roundings;
-    w.s->rolled = rolled;
+    proving w = {.s = summary_by(a, k, o, by, out), .reference = reference};
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
     tp_analysis_end(w.s->a);
@@ -144,37 +157,51 @@ static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *refe
 void tp_prove_equality(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                        tp_equality *out)
 {
-    bool may_roll;
-    for (int rolled = 0; rolled < 2; rolled++) {
-        if (!try_to_prove(a, k, reference, o, false, rolled, out, &may_roll))
-            try_to_prove(a, k, reference, o, true, rolled, out, &may_roll);
-        if (out->proven || !may_roll)
+    way by = {.rolled = false};
+    bool may_roll = true;
+    for (int n = 0; n < 3; n++) {
+        if (n == 2)
+            by = (way){.turned = loops_as_axes(a, k, o, !o->waits_named)};
+        if (n == 2 ? !by.turned : !may_roll)
+            continue;
+        by.roundings = false;
+        if (!try_to_prove(a, k, reference, o, by, out, &may_roll)) {
+            by.roundings = true;
+            try_to_prove(a, k, reference, o, by, out, &may_roll);
+        }
+        if (out->proven)
             return;
+        by.rolled = true;
     }
 }
 
-/* false: another try, with loops rolled, could come further. */
+/* false: another try could come further. */
 static bool print_terms_of(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
-                           bool rolled, tp_buf *b)
+                           way by, tp_buf *b)
 {
     tp_equality out;
-    proving w = {summary_new(a, k, o, &out), reference, b};
-    w.s->rolled = rolled;
+    proving w = {summary_by(a, k, o, by, &out), reference, b};
     tp_status st = tp_try(a, prove_all, &w);
     tp_analysis_end(w.s->a);
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
     if (st != TP_OK)
         tp_buf_printf(b, "stopped: %.*s\n", TP_FMT(out.reason));
-    return st == TP_OK || !w.s->may_roll;
+    return st == TP_OK;
 }
 
 void tp_print_terms(tp_arena *a, const tp_kernel *k, const tp_program *reference, const tp_analysis_options *o,
                     tp_buf *b)
 {
-    tp_buf first = {.arena = a}, second = {.arena = a};
-    bool enough = print_terms_of(a, k, reference, o, false, &first);
-    if (!enough)
-        print_terms_of(a, k, reference, o, true, &second);
-    tp_buf_str(b, tp_buf_view(enough ? &first : &second));
+    tp_buf text = {.arena = a};
+    const turned_loops *turned;
+    if (!print_terms_of(a, k, reference, o, (way){.rolled = false}, &text)) {
+        text = (tp_buf){.arena = a};
+        if (!print_terms_of(a, k, reference, o, (way){.rolled = true}, &text) &&
+            (turned = loops_as_axes(a, k, o, !o->waits_named))) {
+            text = (tp_buf){.arena = a};
+            print_terms_of(a, k, reference, o, (way){.turned = turned}, &text);
+        }
+    }
+    tp_buf_str(b, tp_buf_view(&text));
 }

@@ -39,8 +39,6 @@ tp_expr scalar_of(evaluation *v, tp_vid value)
 
 /* ---- memory ---- */
 
-static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand);
-
 /* After a number of turns, or in a turn as it began. */
 static term turn_element(evaluation *v, const stored *c, const tp_expr *at)
 {
@@ -80,7 +78,18 @@ static term found_element(evaluation *v, uint32_t operand, const tp_expr *at)
     return term_element(v->s, T_READ, operand, o->rank, element);
 }
 
-static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand)
+/* 1: it holds where p does (NULL: everywhere), -1: it does not, 0: neither is seen. */
+static int decides_where(summary *s, const premises *p, tp_expr condition)
+{
+    int64_t truth;
+    if (tp_expr_is_const(s->p, condition, &truth))
+        return truth ? 1 : -1;
+    return p ? summary_decides(s, p, condition) : 0;
+}
+
+/* `expand`: stores are told apart, else what the newest one of all leaves has a name. here: what holds; or NULL. */
+static term stored_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at, bool expand,
+                           const premises *here)
 {
     if (!c)
         return found_element(v, operand, at);
@@ -109,23 +118,22 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
         if (sub->kind == TP_SUB_SLICE)
             lane[rank++] = offset;
     }
-    int64_t truth;
-    bool decided = tp_expr_is_const(p, condition_normal(v->s, inside, false), &truth);
-    if (last && (!partial || !decided || !truth))
+    int decided = last && !partial ? 0 : decides_where(v->s, here, condition_normal(v->s, inside, false));
+    if (last && decided <= 0)
         return buffer_element(v, T_AFTER, operand, at);
     if (last) { /* what was stored to a part is read back, whatever other parts hold */
         term new = element_of(v, c->value, lane);
         return term_mentions(v->s, new, T_BEFORE, operand) ? buffer_element(v, T_AFTER, operand, at) : new;
     }
-    if (decided && !truth)
-        return stored_element(v, c->older, operand, at, false);
+    if (decided < 0)
+        return stored_element(v, c->older, operand, at, false, here);
     term new = element_of(v, c->value, lane);
-    return decided ? new : term_select(v->s, inside, new, stored_element(v, c->older, operand, at, false));
+    return decided ? new : term_select(v->s, inside, new, stored_element(v, c->older, operand, at, false, here));
 }
 
 term contents_element(evaluation *v, const stored *c, uint32_t operand, const tp_expr *at)
 {
-    return stored_element(v, c, operand, at, true);
+    return stored_element(v, c, operand, at, true, NULL);
 }
 
 static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
@@ -143,7 +151,11 @@ static term loaded_element(evaluation *v, const tp_inst *i, const tp_expr *at)
         if (sub->kind == TP_SUB_SLICE)
             lane[d] = plus(v, lane[d], times(v, at[rank++], tp_const(v->s->p, sub->stride)));
     }
-    return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false);
+    premises here = {.n = 0}; /* elsewhere nobody looks at it */
+    int64_t always;
+    if (v->s->turned && v->under.at[i->out].id && !tp_expr_is_const(v->s->p, v->under.at[i->out], &always))
+        here = premises_with(v->s, &here, condition_normal(v->s, v->under.at[i->out], false));
+    return stored_element(v, v->loaded.at[i->out], i->access->operand, lane, false, here.n ? &here : NULL);
 }
 
 /* When a turn makes its choice. */

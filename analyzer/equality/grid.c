@@ -785,8 +785,8 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     hidden_have_values(&g);
     s->of_kernel = false;
     replacement here = no_symbols(&g);
-    for (uint32_t a = 0; a < s->k->naxes; a++)
-        replace_symbol(&g, &here, axis_of(&g, a), w.step[a]);
+    for (uint32_t a = 0; a < s->k->naxes; a++) /* how many steps there are may depend on axes before */
+        replace_symbol(&g, &here, axis_of(&g, a), tp_expr_subst(s->p, w.step[a], here.with, here.n));
     for (uint32_t d = 0; d < o->ref_rank; d++)
         replace_symbol(&g, &here, own[d], w.lane[d]);
     t = grid_substitute(&g, t, &here);

@@ -72,6 +72,18 @@ typedef struct blank {
     uint32_t room;
 } blank;
 
+/* A value of the body, a scalar, has to be that number where a condition holds; no id: everywhere. */
+typedef struct expected_value {
+    tp_vid value;
+    tp_expr is, where;
+} expected_value;
+
+/* The same kernel with loops of its body as axes of the grid, given that values are as expected. */
+typedef struct turned_loops {
+    const tp_kernel *k;
+    TP_VEC(expected_value) expected;
+} turned_loops;
+
 typedef struct summary summary;
 struct summary {
     tp_arena *arena;
@@ -86,15 +98,16 @@ struct summary {
     uint32_t steps, work; /* terms made, sums looked through so far; bounded: what is shared is met again and again */
     tp_map answers;       /* questions to the prover: 1 no, 2 yes */
     uint32_t questions;
-    bool *positive;          /* by operand: what a step leaves there is above 0 */
-    TP_VEC(double) literals; /* sizes of those of both programs */
-    bool float64;            /* the body computes with it */
-    bool rolled;             /* loops of the body with stores are recurrences, however few their turns are */
-    bool may_roll;           /* it would make a difference */
-    bool roundings;          /* literals may be roundings of what is meant */
-    bool narrow_casts;       /* under a decision: casts are kept */
-    bool strict;             /* what may be undefined must not vanish: of the kernel, not of the reference */
-    const tp_node *node;     /* where we are, for messages */
+    bool *positive;             /* by operand: what a step leaves there is above 0 */
+    TP_VEC(double) literals;    /* sizes of those of both programs */
+    bool float64;               /* the body computes with it */
+    bool rolled;                /* loops of the body with stores are recurrences, however few their turns are */
+    bool may_roll;              /* it would make a difference */
+    const turned_loops *turned; /* k is this one's; NULL: its loops are as they were */
+    bool roundings;             /* literals may be roundings of what is meant */
+    bool narrow_casts;          /* under a decision: casts are kept */
+    bool strict;                /* what may be undefined must not vanish: of the kernel, not of the reference */
+    const tp_node *node;        /* where we are, for messages */
     const tp_syntax *syntax;
     TP_VEC(narrow) narrow;       /* not looked at yet */
     TP_VEC(term) hidden;         /* terms of the kernel that minus infinity hides; not looked at yet */
@@ -290,6 +303,7 @@ typedef struct evaluation {
     TP_VEC(tp_value) values;       /* the program's, and those of loops that were unrolled */
     TP_VEC(const tp_inst *) by;    /* per value: its instruction */
     TP_VEC(const stored *) loaded; /* per value: what a load or a variable sees */
+    TP_VEC(tp_expr) under;         /* per value: of a load, when it is made */
     const stored **refs, **slots;  /* now: per operand; per value of the program */
     const stored **final;          /* per operand: after the step */
     tp_map elements;               /* by value and indices */
@@ -321,6 +335,14 @@ term element_after(evaluation *v, uint32_t operand, const tp_expr *at);
 
 /* turns.c: the same as a SCAN of these, by the laws of nested and of consecutive recurrences; no id: none applies. */
 term scan_by_law(summary *s, uint32_t sym, tp_expr extent, term body, term init);
+
+/* ---- as_axes.c ---- */
+
+/* The kernel with its loops of any number of turns as axes; NULL: it has none, or they do not stand in one another.
+ * at_start: where copies store, tp_stores_here(). */
+const turned_loops *loops_as_axes(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, bool at_start);
+/* The values are as s->turned expects them, or the summary stops. */
+void expect_values(evaluation *v);
 
 /* ---- choice.c ---- */
 

@@ -13,6 +13,7 @@ static tp_vid new_value(evaluation *v, tp_value x)
     tp_push(v->s->arena, v->values, x);
     tp_push(v->s->arena, v->by, NULL);
     tp_push(v->s->arena, v->loaded, NULL);
+    tp_push(v->s->arena, v->under, (tp_expr){0});
     return (tp_vid)(v->values.len - 1);
 }
 
@@ -303,15 +304,35 @@ static void unroll(evaluation *v, const tp_statement *statement, tp_expr path)
 
 /* ---- the walk ---- */
 
+static tp_access *access_as_it_is_now(evaluation *v, tp_access *given)
+{
+    uint32_t rank = given ? v->s->k->operands[given->operand].ref_rank : 0;
+    bool any = false;
+    for (uint32_t d = 0; d < rank; d++)
+        any |= as_it_is_now(v, given->subs[d].start) != given->subs[d].start;
+    if (!any)
+        return given;
+    tp_access *a = TP_NEW(v->s->arena, tp_access);
+    *a = *given;
+    a->subs = TP_NEWN(v->s->arena, tp_subscript, rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        a->subs[d] = given->subs[d];
+        a->subs[d].start = as_it_is_now(v, given->subs[d].start);
+    }
+    return a;
+}
+
 static const tp_inst *inst_as_it_is_now(evaluation *v, const tp_inst *given)
 {
-    bool any = false;
+    tp_access *access = access_as_it_is_now(v, given->access);
+    bool any = access != given->access;
     for (uint32_t k = 0; k < given->nargs; k++)
         any |= given->prim != TP_P_VARIABLE && as_it_is_now(v, given->args[k]) != given->args[k];
     if (!any)
         return given;
     tp_inst *i = TP_NEW(v->s->arena, tp_inst);
     *i = *given;
+    i->access = access;
     i->args = TP_NEWN(v->s->arena, tp_vid, i->nargs);
     for (uint32_t k = 0; k < i->nargs; k++)
         i->args[k] = as_it_is_now(v, given->args[k]);
@@ -322,7 +343,7 @@ static void put(evaluation *v, const tp_statement *statement, tp_expr path)
 {
     stored *c = TP_NEW(v->s->arena, stored);
     *c = (stored){.path = path,
-                  .where = statement->access,
+                  .where = access_as_it_is_now(v, statement->access),
                   .value = as_it_is_now(v, statement->value),
                   .older = v->refs[statement->access->operand]};
     v->refs[statement->access->operand] = c;
@@ -350,8 +371,10 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         case TP_COMPUTE: {
             const tp_inst *i = inst_as_it_is_now(v, statement->inst);
             v->by.at[i->out] = i;
-            if (i->prim == TP_P_LOAD)
+            if (i->prim == TP_P_LOAD) {
                 v->loaded.at[i->out] = v->refs[i->access->operand];
+                v->under.at[i->out] = path;
+            }
             if (i->prim == TP_P_VARIABLE)
                 v->loaded.at[i->out] = v->slots[i->args[0]];
             break;
@@ -371,6 +394,7 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
                 break;
             v->by.at[statement->value] = inst_as_it_is_now(v, statement->inst);
             v->loaded.at[statement->value] = v->refs[statement->from->operand];
+            v->under.at[statement->value] = path;
             put(v, statement, path);
             break;
         case TP_PUT: put(v, statement, path); break;
@@ -405,5 +429,6 @@ evaluation *evaluate(summary *s, const tp_program *p, bool body)
     v->uniform = TP_NEWN(s->arena, along_dims, operands);
     walk(v, &p->statements, tp_const(s->p, 1));
     v->final = v->refs;
+    expect_values(v);
     return v;
 }

@@ -100,6 +100,17 @@ void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr c
         note(f, (tp_flow_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
 }
 
+void flow_note_turns(flow *f, tp_flow_turns turns)
+{
+    flow_note_loop(f, TP_FLOW_LOOP, turns.counter, turns.count);
+    for (uint32_t i = 0; i < f->out->turns.len; i++)
+        if (f->out->turns.at[i].loop == turns.loop) {
+            f->out->turns.at[i].again = true;
+            return;
+        }
+    tp_push(f->a->arena, f->out->turns, turns);
+}
+
 uint32_t flight_loop_end(const tp_flow *f, uint32_t at)
 {
     uint32_t depth = 0;

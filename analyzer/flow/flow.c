@@ -544,7 +544,7 @@ static void walk_turns(flow *f, const tp_statement *s)
             f->entered = flow_and(f, around, flow_compare(f, TP_E_GE, count, one));
         f->now = flow_copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
-        flow_note_loop(f, TP_FLOW_LOOP, counter, count);
+        flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false});
         flow_walk_turn(f, s, variable);
         flow_note_loop(f, TP_FLOW_END, counter, count);
     }

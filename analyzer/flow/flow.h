@@ -116,8 +116,18 @@ typedef struct tp_flow_event {
     const tp_syntax *syntax;
 } tp_flow_event;
 
+/* A loop over a range that the walk takes turn by turn. */
+typedef struct tp_flow_turns {
+    const tp_statement *loop;
+    tp_expr counter;        /* the turn: a symbol */
+    tp_expr lo, hi, count;  /* its bounds, and how many turns; no ids: not known */
+    const tp_expr *carried; /* by value: what it is when the turn begins; no id: not known */
+    bool again;             /* it is entered at several places, each with its own bounds: those of the first one */
+} tp_flow_turns;
+
 typedef struct tp_flow {
     TP_VEC(tp_flow_event) events;
+    TP_VEC(tp_flow_turns) turns;
     TP_VEC(tp_sink) sinks;
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];

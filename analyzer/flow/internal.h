@@ -189,6 +189,8 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s);
 void flow_note_leave(flow *f, tp_scope scope);
 void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
+/* The loop begins: its event, and what is known of its turns. */
+void flow_note_turns(flow *f, tp_flow_turns turns);
 /* far.c: does some step write each element of an output that stays where it is? Told for copies that steps start under
  * conditions of their own, in no loop. What the proof costs and rests on is added. */
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis);
