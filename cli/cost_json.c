@@ -83,6 +83,10 @@ static object *forms(const tp_costs *c, const tp_cost_kernel *x)
     json_object_object_add(o, "bytes_out", form(c, k, f->bytes_out));
     json_object_object_add(o, "once_in", form(c, k, f->ideal_in));
     json_object_object_add(o, "once_out", form(c, k, f->ideal_out));
+    if (tp_is_connected(k)) {
+        json_object_object_add(o, "link_copies", form(c, k, f->links));
+        json_object_object_add(o, "link_bytes", form(c, k, f->bytes_linked));
+    }
     json_object_object_add(o, "flops", form(c, k, f->flops));
     json_object_object_add(o, "dot_flops", form(c, k, f->dot_flops));
     json_object_object_add(o, "mxu_flops", form(c, k, f->mxu_flops));
@@ -113,6 +117,11 @@ static object *counts(const tp_costs *c, const tp_cost_kernel *k, const tp_cost_
     json_object_object_add(o, "bytes_out", count(n->bytes_out));
     json_object_object_add(o, "once_in", count(n->ideal_in));
     json_object_object_add(o, "once_out", count(n->ideal_out));
+    if (n->devices.n || !n->devices.known) {
+        json_object_object_add(o, "devices", count(n->devices));
+        json_object_object_add(o, "link_copies", count(n->links));
+        json_object_object_add(o, "link_bytes", count(n->bytes_linked));
+    }
     json_object_object_add(o, "flops", count(n->flops));
     json_object_object_add(o, "dot_flops", count(n->dot_flops));
     json_object_object_add(o, "mxu_flops", count(n->mxu_flops));

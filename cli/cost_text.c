@@ -95,6 +95,8 @@ static void add_forms(tp_buf *b, const tp_cost_kernel *x)
         add_form(b, k, tp_printf(b->arena, "%.*s writes", TP_FMT(name)).p, f->operands[i].writes);
         add_form(b, k, tp_printf(b->arena, "%.*s bytes out", TP_FMT(name)).p, f->operands[i].bytes_out);
     }
+    add_form(b, k, "copies over links", f->links);
+    add_form(b, k, "bytes over links", f->bytes_linked);
     add_form(b, k, "FLOPs", f->flops);
     add_form(b, k, "FLOPs of dots", f->dot_flops);
     add_form(b, k, "dots on MXU tiles", f->mxu_flops);
@@ -155,6 +157,21 @@ static void add_traffic(tp_buf *b, const tp_cost_numbers *n, reasons *why)
                   count(b->arena, n->ideal_in, 16), ratio(b->arena, n->bytes_in, n->ideal_in));
     tp_buf_printf(b, "  %-14s %-4s %13s %17s %16s %8s\n", "all", "out", "", count(b->arena, n->bytes_out, 17),
                   count(b->arena, n->ideal_out, 16), ratio(b->arena, n->bytes_out, n->ideal_out));
+}
+
+/* What devices send to each other: all of them, and each on average. */
+static void add_links(tp_buf *b, const tp_kernel *k, const tp_cost_numbers *n, reasons *why)
+{
+    if (!tp_is_connected(k))
+        return;
+    const char *each = "";
+    if (n->bytes_linked.known && n->devices.known && n->devices.n > 0)
+        each = tp_printf(b->arena, "%.10g bytes from each of %lld devices, on average",
+                         (double)n->bytes_linked.n / (double)n->devices.n, (long long)n->devices.n)
+                   .p;
+    tp_buf_printf(b, "  %-14s %-4s %13s %17s  %s\n", "links (exact)", "", count(b->arena, n->links, 13),
+                  count(b->arena, n->bytes_linked, 17), each);
+    note(b->arena, why, n->bytes_linked);
 }
 
 static void line(tp_buf *b, const char *label, tp_cost_count n, const char *more)
@@ -259,6 +276,7 @@ static void add_case(tp_buf *b, const tp_kernel *k, const tp_vmem_life *life, co
     if (x->executed)
         tp_buf_c(b, "  (what depends on data: counted by the machine on the inputs of this case)\n");
     add_traffic(b, &x->numbers, &why);
+    add_links(b, k, &x->numbers, &why);
     tp_buf_printf(b, "  %-33s %17s", "reference, unfused (model)", count(b->arena, x->unfused, 17));
     if (x->unfused.known)
         tp_buf_c(b, "  bytes in and out\n");

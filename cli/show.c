@@ -206,6 +206,7 @@ static void see(tp_observer *o, const tp_event *e)
     case TP_EVENT_WRITE:
     case TP_EVENT_MOVED:
     case TP_EVENT_STAY:
+    case TP_EVENT_COUNT:
     case TP_EVENT_COPY: return;
     }
 }

@@ -7,7 +7,7 @@
 #include "kernels/machine/machine.h"
 
 /* Whole steps are kept until so many events are, and no more than twice as many. */
-enum { TP_TRACE_EVENTS = 100000 };
+enum { TP_TRACE_EVENTS = 100000, TP_TRACE_DEVICES = 64 /* as many as are executed */ };
 
 typedef struct tp_trace tp_trace;
 

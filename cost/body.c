@@ -209,12 +209,10 @@ static void walk_loop(reader *r, const tp_statement *s, uint32_t context)
 }
 
 /* A copy between an array without windows and elsewhere; a load or a store of it is half of one. */
-static void add_transfer(reader *r, const tp_access *moved, bool in, uint32_t context)
+static tp_transfer transfer_of(reader *r, const tp_access *moved, bool in, uint32_t context)
 {
     const tp_operand *from = &r->c->k->operands[moved->operand];
     tp_transfer t = {.context = context, .operand = moved->operand, .in = in};
-    if (!tp_is_far(from))
-        return;
     tp_sum *sums[] = {&t.executions.sum, &t.elements.sum};
     const tp_sum *parent = &r->c->body.contexts.at[context].executions.sum;
     for (int i = 0; i < 2; i++) {
@@ -228,7 +226,13 @@ static void add_transfer(reader *r, const tp_access *moved, bool in, uint32_t co
         if (sub->kind != TP_SUB_INT)
             tp_push(r->c->arena, t.elements.sum.factors, sub->kind == TP_SUB_FULL ? from->ref_shape[d] : sub->size);
     }
-    tp_push(r->c->arena, r->c->body.transfers, t);
+    return t;
+}
+
+static void add_transfer(reader *r, const tp_access *moved, bool in, uint32_t context)
+{
+    if (tp_is_far(&r->c->k->operands[moved->operand]))
+        tp_push(r->c->arena, r->c->body.transfers, transfer_of(r, moved, in, context));
 }
 
 static void walk(reader *r, const tp_region *region, uint32_t context)
@@ -250,6 +254,10 @@ static void walk(reader *r, const tp_region *region, uint32_t context)
             break;
         }
         case TP_COPY_START:
+            if (s->arrival)
+                tp_push(r->c->arena, r->c->body.links, transfer_of(r, s->access, false, context));
+            add_transfer(r, s->access, false, context);
+            break;
         case TP_PUT: add_transfer(r, s->access, false, context); break;
         case TP_ASSIGN:
         case TP_COPY_WAIT:
@@ -270,6 +278,12 @@ static void find_forms(tp_cost *c)
     }
     for (uint32_t i = 0; i < c->body.transfers.len; i++) {
         tp_transfer *t = &c->body.transfers.at[i];
+        tp_str opaque = c->body.contexts.at[t->context].opaque;
+        t->executions.form = opaque.n ? (tp_form){.why = opaque} : tp_sum_form(c, &t->executions.sum);
+        t->elements.form = opaque.n ? (tp_form){.why = opaque} : tp_sum_form(c, &t->elements.sum);
+    }
+    for (uint32_t i = 0; i < c->body.links.len; i++) {
+        tp_transfer *t = &c->body.links.at[i];
         tp_str opaque = c->body.contexts.at[t->context].opaque;
         t->executions.form = opaque.n ? (tp_form){.why = opaque} : tp_sum_form(c, &t->executions.sum);
         t->elements.form = opaque.n ? (tp_form){.why = opaque} : tp_sum_form(c, &t->elements.sum);

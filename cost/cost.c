@@ -141,6 +141,20 @@ static void add_transfers(tally *t, uint32_t operand, tp_operand_cost *x)
     }
 }
 
+/* A device that names itself sends, too. */
+static void count_links(tally *t, tp_cost_numbers *n, bool any)
+{
+    n->links = n->bytes_linked = number(0);
+    n->devices = tp_is_connected(t->c->k) ? value(t, t->c->k->axes[0].steps) : number(0);
+    for (uint32_t i = 0; any && i < t->c->body.links.len; i++) {
+        const tp_transfer *m = &t->c->body.links.at[i];
+        tp_str opaque = t->c->body.contexts.at[m->context].opaque;
+        tp_cost_count all = opaque.n ? no_number(opaque) : total(t, &m->elements);
+        n->links = plus(n->links, opaque.n ? all : total(t, &m->executions));
+        n->bytes_linked = plus(n->bytes_linked, bytes_of(all, t->c->k->operands[m->operand].dtype));
+    }
+}
+
 tp_cost_count tp_cost_step_copies(tp_cost *c, const int64_t *env, uint32_t operand, int64_t *work)
 {
     const tp_kernel *k = c->k;
@@ -311,6 +325,7 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
     if (!c->k->body)
         n.flops = n.dot_flops = n.mxu_flops = n.transcendental = no_number(TP_S("the spec has no kernel"));
     count_memory(&t, &n);
+    count_links(&t, &n, any);
     return n;
 }
 
@@ -414,6 +429,13 @@ static void find_forms(tp_cost *c)
         tp_form *ideal = o->role == TP_INPUT ? &f->ideal_in : &f->ideal_out;
         if (!(o->role == TP_OUTPUT && o->discard))
             *ideal = form_sum(c, *ideal, form_bytes(c, (tp_form){.e = c->arrays[i]}, o->dtype));
+    }
+    f->links = f->bytes_linked = zero;
+    for (uint32_t i = 0; i < c->body.links.len; i++) {
+        const tp_transfer *m = &c->body.links.at[i];
+        f->links = form_sum(c, f->links, m->executions.form);
+        f->bytes_linked =
+            form_sum(c, f->bytes_linked, form_bytes(c, m->elements.form, c->k->operands[m->operand].dtype));
     }
     f->flops = form_operations(c, TP_OP_FLOPS);
     f->dot_flops = form_operations(c, TP_OP_DOT);

@@ -102,6 +102,8 @@ typedef struct tp_cost_numbers {
     tp_cost_count *vmem_moments;       /* by moment of it: bytes */
     uint32_t vmem_peak;                /* the first moment with the most of them */
     tp_cost_count ideal_in, ideal_out; /* bytes, each array once */
+    tp_cost_count links, bytes_linked; /* copies to other devices, by all of them together; their bytes */
+    tp_cost_count devices;             /* ... of kernels that make such copies, how many there are; else 0 */
 } tp_cost_numbers;
 
 typedef struct tp_operand_forms {
@@ -110,7 +112,8 @@ typedef struct tp_operand_forms {
 typedef struct tp_cost_forms {
     tp_form steps;
     tp_operand_forms *operands;
-    tp_form bytes_in, bytes_out, flops, dot_flops, mxu_flops, transcendental, vmem, ideal_in, ideal_out;
+    tp_form bytes_in, bytes_out, flops, dot_flops, mxu_flops, transcendental, vmem, ideal_in, ideal_out, links,
+        bytes_linked;
     tp_vmem_life life;
 } tp_cost_forms;
 

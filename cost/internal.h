@@ -49,7 +49,7 @@ typedef struct tp_transfer {
 typedef struct tp_body_cost {
     TP_VEC(tp_context) contexts;
     TP_VEC(tp_dot) dots;
-    TP_VEC(tp_transfer) transfers;
+    TP_VEC(tp_transfer) transfers, links; /* links: copies to other devices, once more */
 } tp_body_cost;
 
 /* How often a window moves when axis `jump - 1` counts on (0: the first step), and the elements that it then has. */

@@ -25,6 +25,7 @@ typedef struct parcel {
     int64_t step;
     uint32_t device, there;
     tp_slice source, destination;
+    bool told; /* an observer knows that it has arrived */
 } parcel;
 
 /* A signal to another device, but for those of its barrier. */

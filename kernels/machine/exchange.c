@@ -151,12 +151,41 @@ static int64_t *count_of(tp_machine *m, const tp_machine *there, uint32_t operan
     return &d->count[(size_t)there->worker * d->counters + d->base[operand] + element];
 }
 
+static void tell_count(tp_machine *m, const tp_machine *there, uint32_t operand, size_t element)
+{
+    int64_t n = *count_of(m, there, operand, element);
+    bool bits = m->k->operands[operand].memory == TP_MEM_DMA_SEMAPHORE;
+    tp_tell(m, (tp_event){.kind = TP_EVENT_COUNT,
+                          .operand = operand,
+                          .there = there->worker,
+                          .element = element,
+                          .count = bits ? n / 8 : n});
+}
+
+/* Once all that was counted there is taken, what brought it is there. */
+static void tell_arrived(tp_machine *m, uint32_t counter)
+{
+    tp_devices *d = m->devices;
+    for (size_t c = 0; m->request->observer && c < d->parcels.len; c++) {
+        parcel *p = &d->parcels.at[c];
+        if (p->told || p->there != m->worker || d->order.copies.at[c].arrived != counter)
+            continue;
+        p->told = true;
+        tp_tell(m, (tp_event){.kind = TP_EVENT_COPY_DONE,
+                              .operand = p->start->access->operand,
+                              .from = p->start->from->operand,
+                              .there = p->there,
+                              .copy = (int64_t)c + 1});
+    }
+}
+
 static void add(tp_machine *m, tp_machine *there, uint32_t operand, size_t element, int64_t n, int64_t most)
 {
     int64_t *count = count_of(m, there, operand, element);
     if (!tp_add(*count, n, count) || *count > most)
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, operand), "`%.*s` of device %u counts beyond %s",
                       TP_FMT(name_of(m, operand)), there->worker, most == INT32_MAX ? "2^31 - 1" : "2^60");
+    tell_count(m, there, operand, element);
 }
 
 _Noreturn static void not_entered(tp_machine *m, const tp_statement *at, int64_t step, uint32_t by, uint32_t operand,
@@ -208,7 +237,14 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
                                  .sent = s->arrival ? sent : TP_NO_COUNTER,
                                  .arrived = arrived,
                                  .n = bits});
-    tp_push(m->arena, d->parcels, ((parcel){s, m->step, m->worker, there->worker, *source, *destination}));
+    tp_push(m->arena, d->parcels, ((parcel){s, m->step, m->worker, there->worker, *source, *destination, false}));
+    tp_tell(m, (tp_event){.kind = TP_EVENT_COPY,
+                          .operand = s->access->operand,
+                          .from = s->from->operand,
+                          .bits = bits,
+                          .copy = (int64_t)d->parcels.len,
+                          .there = there->worker,
+                          .statement = s});
 }
 
 static void take(tp_machine *m, const tp_statement *s, size_t counter, int64_t n)
@@ -221,9 +257,13 @@ static void take(tp_machine *m, const tp_statement *s, size_t counter, int64_t n
     x->step = m->step;
     x->state = WAITS;
     wait_for_turn(m);
-    *count_of(m, m, s->semaphore->operand, counter) -= n;
-    tp_order_wait(&m->devices->order, m->arena, m->worker, m->devices->base[s->semaphore->operand] + (uint32_t)counter,
-                  n);
+    uint32_t number = m->devices->base[s->semaphore->operand] + (uint32_t)counter;
+    int64_t *left = count_of(m, m, s->semaphore->operand, counter);
+    *left -= n;
+    tp_order_wait(&m->devices->order, m->arena, m->worker, number, n);
+    tell_count(m, m, s->semaphore->operand, counter);
+    if (!*left)
+        tell_arrived(m, number);
 }
 
 void tp_exchange_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter)

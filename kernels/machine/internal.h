@@ -183,6 +183,7 @@ static inline void tp_tell(tp_machine *m, tp_event e)
     e.step = m->step;
     e.env = m->env;
     e.machine = m;
+    e.device = m->devices ? m->worker : 0;
     m->request->observer->see(m->request->observer, &e);
 }
 

@@ -60,6 +60,7 @@ typedef enum tp_event_kind {
     TP_EVENT_STATEMENT_DONE, /* ... its values may be computed later, by whoever looks at them */
     TP_EVENT_COPY,           /* of the body is started */
     TP_EVENT_COPY_DONE,      /* ... and is known to be there */
+    TP_EVENT_COUNT,          /* of several devices: a semaphore counts now */
 } tp_event_kind;
 
 typedef struct tp_event {
@@ -70,6 +71,10 @@ typedef struct tp_event {
     uint32_t from;    /* ... and the source */
     int64_t bits;     /* of what moves */
     int64_t copy;     /* number of a copy of the body, from 1 */
+    uint32_t device;  /* who does it, of several; else 0 */
+    uint32_t there;   /* of a copy: where its destination is; COUNT: whose semaphore `operand` */
+    size_t element;   /* COUNT: of the semaphore, which has */
+    int64_t count;    /* ... so much, of a DMA semaphore in bytes */
     const tp_statement *statement;
     const struct tp_machine *machine;
 } tp_event;
@@ -77,7 +82,7 @@ typedef struct tp_event {
 /* Who follows a walk: the first member of whatever it keeps. */
 typedef struct tp_observer {
     void (*see)(struct tp_observer *o, const tp_event *e);
-    bool looks; /* at numbers: each is computed by its statement, which takes longer */
+    bool looks; /* at numbers: each is computed by its statement, which takes longer; not of several devices */
 } tp_observer;
 
 /* What a value or an operand holds while an observer that looks is told of an event: elements in order, the last

@@ -129,7 +129,7 @@ static void statement(body *x)
 /* A statement, of one line or two, some of them missing, doubled or out of order; the rest of the turn. */
 static void emit(body *x, int indent, tp_str *all, uint32_t n)
 {
-    uint32_t wrong = below(x, 3), at = below(x, n), kind = below(x, 4);
+    uint32_t wrong = below(x, 3), at = below(x, n), kind = below(x, 4), lines = 0;
     for (uint32_t i = 0; i < n; i++) {
         bool here = !wrong && i == at;
         if (here && kind == 3 && i + 1 < n) {
@@ -143,12 +143,13 @@ static void emit(body *x, int indent, tp_str *all, uint32_t n)
                 const char *end = memchr(rest.p, '\n', rest.n);
                 size_t len = end ? (size_t)(end - rest.p) : rest.n;
                 tp_buf_printf(&x->b, ", \"%*s%.*s\"", indent, "", (int)len, rest.p);
+                lines++;
                 rest.p += len + (end != NULL);
                 rest.n -= len + (end != NULL);
             }
         }
     }
-    if (!n)
+    if (!lines)
         tp_buf_printf(&x->b, ", \"%*spass\"", indent, "");
 }
 
@@ -277,7 +278,7 @@ static void judge(place *p, const char *path, char *said)
     struct json_object *r = record_of(p->a, &o), *spec = json_object_array_get_idx(member(r, "specs"), 0),
                        *findings = member(spec, "findings");
     if (o.exit != 0 && o.exit != 1)
-        fail_msg("exit %d: %.*s", o.exit, TP_FMT(o.err));
+        fail_msg("exit %d: %.*s", o.exit, TP_FMT(o.out));
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
         for (uint32_t k = 0; k < NRULES; k++)

@@ -126,6 +126,28 @@ static void a_trap_ends_it(void **state)
     json_object_put(t);
 }
 
+/* Each device is a process: what it sends, and what its semaphores count. */
+static void lanes_by_device(void **state)
+{
+    enum { DEVICES = 3, SENT = DEVICES * (DEVICES - 1), ROW = 256 * 4 };
+    place *p = *state;
+    const char *file = path_in(p, "trace.json");
+    int64_t bytes, none;
+    outcome o = RUN(p->a, "run", "--unchecked", "-q", "tests/devices/ring_reduce_scatter.tile.json", "--fill", "normal",
+                    "--size", "D=3", "--size", "N=256", "--trace", file, "--trace-text");
+    assert_int_equal(o.exit, 0);
+    struct json_object *t = read_trace(p, file);
+    assert_int_equal(events(t, "step", "X", "d = 2", &none), 1);
+    assert_int_equal(events(t, "copy", "b", "part to part of device ", &bytes), SENT);
+    assert_int_equal(bytes, SENT * ROW);
+    assert_int_equal(events(t, "copy", "e", "part to part of device 1", &none), SENT / DEVICES);
+    assert_int_equal(events(t, "count", "C", "free", &none), 2 * DEVICES); /* up and down */
+    assert_int_equal(events(t, "count", "C", "recv[1]", &none), 2 * DEVICES);
+    assert_int_equal(events(t, "statement", "X", "semaphore_wait(free", &none), DEVICES);
+    assert_true(contains(o.out, "2 copies to device 0 (2048 bytes)") && contains(o.out, "1 on free"));
+    json_object_put(t);
+}
+
 /* A long walk: whole steps up to a bound, and how many were left out. */
 static void long_walks_are_cut(void **state)
 {
@@ -166,7 +188,7 @@ static void files_that_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {IN_PLACE(windows_and_statements), IN_PLACE(copies_in_flight),
-                                       IN_PLACE(a_trap_ends_it), IN_PLACE(long_walks_are_cut),
-                                       IN_PLACE(files_that_stay)};
+                                       IN_PLACE(a_trap_ends_it),         IN_PLACE(lanes_by_device),
+                                       IN_PLACE(long_walks_are_cut),     IN_PLACE(files_that_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
