@@ -29,6 +29,7 @@ struct tp_analysis {
     bool nothing_wraps;          /* the walk takes every int32 that a mask, an index or a bound is made of for exact */
     bool stores_at_start;        /* the walk takes a copy for a store where it starts, not where it is waited for */
     const bool *received;        /* by operand: others write to it, and all that is read of it is defined; or NULL */
+    tp_str not_received;         /* ... why that is not shown */
     tp_grade received_grade;     /* ... by proofs of this grade, */
     tp_str received_by;          /* ... which rest on this */
     tp_expr *other[2];           /* per axis: its value in a second and a third step */

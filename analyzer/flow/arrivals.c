@@ -357,12 +357,12 @@ bool flight_arrivals(proof *x)
     for (int sums = 0; sums < 2 && !good; sums++) {
         arrivals w;
         proof attempt = *x;
+        attempt.questions = 0;
         arrivals_begin(&w, &attempt, sums);
         good = arrive_well(&w);
         arrivals_end(&w);
         if (good || sums)
             *x = attempt;
-        x->questions = attempt.questions;
     }
     return good;
 }

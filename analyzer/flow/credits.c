@@ -56,9 +56,9 @@ void arrivals_sum(arrivals *w)
     w->quiet = TP_NEWN(w->x->a->arena, int8_t, n * n);
     for (uint32_t i = 0; i < n; i++) {
         proof own = *w->x;
+        own.questions = 0;
         w->summed[i] =
             tp_is_semaphore(&w->x->a->k->operands[i]) && may_be_summed(w, i) && flight_sum(&own, i, &w->sums[i]);
-        w->x->questions = own.questions;
         w->x->grade = own.grade;
         w->x->basis = own.basis;
     }

@@ -717,6 +717,7 @@ tp_str flow_find_received(tp_analysis *a)
     a->rule = NULL;
     make_twins(&x);
     tp_decision d = decide_on_devices(&x, &at, &basis);
+    x.questions = 0;
     bool good = d.verdict == TP_PROVEN && flight_received(&x, received);
     a->rule = rule;
     if (good) {
@@ -724,7 +725,7 @@ tp_str flow_find_received(tp_analysis *a)
         a->received_grade = x.grade;
         a->received_by = tp_basis_join(a->arena, x.basis, TP_S(TP_RULE_DMA_SEMAPHORE ", " TP_RULE_IN_FLIGHT));
     }
-    return good ? (tp_str){NULL, 0} : x.why;
+    return good ? (tp_str){NULL, 0} : x.why.n ? x.why : TP_S("what devices write to each other is not known");
 }
 
 /* ---- the rules ---- */

@@ -15,7 +15,7 @@ static void walk_within_budget(flow *f)
 static tp_str by_others(const tp_analysis *a)
 {
     if (tp_is_connected(a->k) && !a->received)
-        return TP_S("what devices write to each other is not known");
+        return a->not_received.n ? a->not_received : TP_S("what devices write to each other is not known");
     if (tp_has_shards(a->k) && !tp_has_devices(a->k))
         return TP_S("an array of which each step sees a part, and copies move others, is followed by execution alone");
     return (tp_str){NULL, 0};
@@ -61,6 +61,17 @@ void flow_walk_again(tp_analysis *a)
     a->flow->summarised = false; /* nothing is left to be tried */
 }
 
+/* What is not shown of all turns at once may be shown turn by turn. */
+static void receive_unrolled(tp_analysis *a)
+{
+    flow f;
+    tp_flow_exchange(a);
+    a->not_received = flow_find_received(a);
+    if (a->received && walk_once(&f, a, true))
+        a->flow = f.out;
+    tp_flow_exchange(a);
+}
+
 bool tp_flow_unroll(tp_analysis *a)
 {
     flow f;
@@ -70,6 +81,8 @@ bool tp_flow_unroll(tp_analysis *a)
         bool good = walk_once(&f, a, true) && !f.coarse;
         a->unrolled = f.out;
         a->flow->summarised = good; /* tried once */
+        if (good && tp_is_connected(a->k) && !a->received)
+            receive_unrolled(a);
         if (!good)
             return false;
     }
@@ -95,11 +108,11 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     a->stores_at_start |= tp_is_connected(a->k); /* a wait names no copy that comes from another device */
     flow_walk_again(a);
     if (tp_is_connected(a->k) && !a->flow->gave_up.n) {
-        tp_str others = flow_find_received(a);
-        if (others.n)
-            a->flow->others = others;
-        else
+        a->not_received = flow_find_received(a);
+        if (a->received)
             flow_walk_again(a);
+        else
+            a->flow->others = a->not_received;
         return a->flow;
     }
     if (!a->flow->copies || tp_flow_no_memory(a->flow).n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))

@@ -309,6 +309,7 @@ bool flight_received(proof *x, bool *received)
     for (int sums = 0; sums < 2 && !good; sums++) {
         reading r;
         proof attempt = *x;
+        attempt.questions = 0;
         for (uint32_t d = 0; d < TP_MAX_RANK; d++)
             r.element[d] = tp_sym_new(x->a->p, tp_printf(x->a->arena, "at%u", d));
         arrivals_begin(&r.w, &attempt, sums);
@@ -319,7 +320,6 @@ bool flight_received(proof *x, bool *received)
         arrivals_end(&r.w);
         if (good || sums)
             *x = attempt;
-        x->questions = attempt.questions;
     }
     return good;
 }

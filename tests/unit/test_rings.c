@@ -160,23 +160,25 @@ static void slots(body *x)
     tp_arena *a = x->b.arena;
     tp_str lines[STATEMENTS];
     const char *t = x->steps ? "i" : "s", *count = x->steps ? "K" : TURNS[below(x, 4)];
-    uint32_t n = 0, of = 1 + below(x, 3), lag = of, slip = rarely(x), first = below(x, 2), forth = below(x, 4) > 0;
+    uint32_t n = 0, of = 1 + below(x, 3), slip = rarely(x), forth = below(x, 4) > 0;
+    bool late = of > 1 && below(x, 2); /* the slot before is looked at, too, and freed a turn later */
+    uint32_t lag = of - late;
     const char *right = forth ? "(d + 1) % D" : "(d + D - 1) % D", *left = forth ? "(d + D - 1) % D" : "(d + 1) % D";
-    const char *send = below(x, 2) ? "send" : tp_printf(a, "sends[%s %% %u]", t, of).p,
-               *recv = below(x, 2) ? "recv" : tp_printf(a, "recvs[%s %% %u]", t, of + rarely(x)).p;
+    const char *send = below(x, 4) == 0 ? "send" : tp_printf(a, "sends[%s %% %u]", t, of).p,
+               *recv = below(x, of > 1 ? 5 : 2) == 0 ? "recv" : tp_printf(a, "recvs[%s %% %u]", t, of + rarely(x)).p;
     tp_str slot = tp_printf(a, "z[1, %s %% %u, :]", t, of),
            last = tp_printf(a, "z[1, (%s + %u) %% %u, :]", t, of - 1, of), source = TP_S("x[...]");
     if (rarely(x))
         lag = below(x, 2) ? lag + 1 : lag - 1;
-    if (below(x, 3) == 0) { /* hands on what it got last */
-        source = last;
+    if (late && below(x, 3)) /* what it looks at first */
         tp_buf_printf(&x->b, ", \"copy(x[...], z[1, %u, :])\"", of - 1);
-    }
     x->used[0] = x->used[4] = x->used[5] = x->used[6] = x->used[7] = true;
     if (lag || rarely(x))
         lines[n++] = tp_printf(a, "if %s >= %u:\n    semaphore_wait(c0, 1)", t, lag + slip);
-    if (first)
-        lines[n++] = tp_printf(a, "z[2, 0, :] = z[1, (%s + %u) %% %u, :]", t, below(x, of), of);
+    if (late && below(x, 2))
+        lines[n++] = tp_printf(a, "z[2, %s, :] = %.*s", t, TP_FMT(last));
+    else if (late)
+        source = last;
     lines[n++] = tp_printf(a, "copy_start(%.*s, %.*s, %s, %s, device=%s)", TP_FMT(source), TP_FMT(slot), send, recv,
                            rarely(x) ? left : right);
     lines[n++] = tp_printf(a, "copy_wait(x[...], z[0, 0, :], %s)", send);
@@ -193,7 +195,7 @@ static void slots(body *x)
         tp_buf_printf(&x->b, ", \"for s in range(%s):\"", count);
     emit(x, x->steps ? 0 : 4, lines, n);
     if (!x->steps && below(x, 2))
-        tp_buf_printf(&x->b, ", \"if %s > 0:\", \"    copy(z[3, %s - 1, :], o[...])\"", count, count);
+        tp_buf_printf(&x->b, ", \"if %s > 0:\", \"    copy(z[%u, %s - 1, :], o[...])\"", count, 2 + below(x, 2), count);
 }
 
 /* All shards to all. */
