@@ -24,6 +24,7 @@ void flow_use(flow *f, tp_use use)
     use.path = flow_and(f, f->path, f->entered);
     use.exact = f->path_exact;
     use.syntax = f->syntax;
+    use.turn = f->turn;
     tp_push(f->a->arena, f->out->uses, use);
 }
 
@@ -382,9 +383,15 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
     }
 }
 
-static void set_loop_variable(flow *f, const tp_statement *s, tp_expr value)
+/* One turn of a `for`, whose variable has this value. */
+static void walk_body(flow *f, const tp_statement *s, tp_expr value)
 {
+    tp_flow_turn *turn = TP_NEW(f->a->arena, tp_flow_turn);
+    *turn = (tp_flow_turn){f->turn, s->syntax, value};
+    f->turn = turn;
     f->now.values[s->var] = (flow_value){.meaning = value};
+    flow_walk(f, &s->body);
+    f->turn = turn->outer;
 }
 
 static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t *n)
@@ -445,8 +452,10 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
 /* Of a `while` the test first. */
 void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
 {
-    if (s->kind == TP_LOOP)
-        set_loop_variable(f, s, variable);
+    if (s->kind == TP_LOOP) {
+        walk_body(f, s, variable);
+        return;
+    }
     if (s->kind == TP_WHILE) {
         flow_walk(f, &s->test);
         f->syntax = s->syntax;
@@ -487,10 +496,8 @@ static void walk_loop(flow *f, const tp_statement *s)
     if (constant_trips(f, s, &lo, &trips)) {
         int64_t outer = f->unrolled;
         f->unrolled *= trips ? trips : 1;
-        for (int64_t t = 0; t < trips; t++) {
-            set_loop_variable(f, s, tp_const(p, lo + t * s->by));
-            flow_walk(f, &s->body);
-        }
+        for (int64_t t = 0; t < trips; t++)
+            walk_body(f, s, tp_const(p, lo + t * s->by));
         f->unrolled = outer;
         return;
     }

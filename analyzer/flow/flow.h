@@ -59,6 +59,13 @@ typedef enum tp_use_kind {
     TP_USE_CLAIMED, /* what multiple_of() claims; value: whether it is so */
     TP_USE_DEVICE   /* the number of another device; extent: how many there are */
 } tp_use_kind;
+/* The turn of a `for` in which something happens, and of those around it. */
+typedef struct tp_flow_turn {
+    const struct tp_flow_turn *outer; /* NULL: none */
+    const tp_syntax *loop;
+    tp_expr variable; /* its value */
+} tp_flow_turn;
+
 typedef struct tp_use {
     tp_use_kind kind;
     tp_expr path, value; /* value: no id when it is not known (data) */
@@ -67,6 +74,7 @@ typedef struct tp_use {
     const tp_expr *dims;
     const tp_node *node;
     const tp_syntax *syntax;
+    const tp_flow_turn *turn; /* NULL: no loop is around it */
     uint32_t operand,
         dim; /* SLICE, MOVED (a side of a copy): the ref and its dimension, value is the start; TABLE: the table's */
     tp_expr size, extent; /* TAKE: only the extent */

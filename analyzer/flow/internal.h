@@ -46,6 +46,7 @@ typedef struct flow {
     bool away;       /* what is stored now is stored on another device: no event of this one */
     bool recording;
     const tp_syntax *syntax;
+    const tp_flow_turn *turn; /* of the innermost `for` that is walked */
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */
     tp_expr *loop;            /* per value: the counter of the loop whose variable it is */
     const tp_inst **made;     /* per value: what computes it, once that was walked */

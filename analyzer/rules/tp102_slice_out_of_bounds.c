@@ -19,6 +19,18 @@ static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
     return true;
 }
 
+/* The detail, and in which turns of the loops around it. */
+static tp_str with_turns(tp_analysis *a, const tp_use *u, const int64_t *env, tp_str detail)
+{
+    for (const tp_flow_turn *t = u->turn; t; t = t->outer) {
+        int64_t at;
+        if (t->variable.id && t->loop->target->kind == TP_N_NAME &&
+            tp_expr_eval(a->p, t->variable, env, &at) == TP_EVAL_OK)
+            detail = tp_message(a, "%.*s; %.*s = %lld", TP_FMT(detail), TP_FMT(t->loop->target->text), (long long)at);
+    }
+    return detail;
+}
+
 static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     const tp_operand *o = &a->k->operands[u->operand];
@@ -54,6 +66,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
                                               (long long)last, (long long)extent)
                                  : tp_message(a, "elements from %lld to beyond 2^63; the dimension has %lld",
                                               (long long)start, (long long)extent);
+    found->witness->detail = with_turns(a, u, env, found->witness->detail);
 }
 
 /* The claim of a number that counts from 0 below the extent. */

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import kernels
 import pytest
+from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -164,3 +165,25 @@ def test_what_writes_a_part_of_an_output():
     assert tileproof.check(halves, X).ok
     f = found(tileproof.check(lambda x: halves(x, 0), X), "TP401")
     assert f.note.startswith("written at") and all(f"test_told.py:{line_of(text)}" in f.note for text in ("# one half", "# the other")), f
+
+
+def doubled_by_rows(x, turns):
+    """Row by row, in so many turns beside so many rows of 4: 64 are all."""
+    def body(x_ref, o_ref):
+        def outer(i, _):
+            def inner(j, _):
+                at = pl.ds(i * 4 + j, 1)
+                o_ref[at, :] = x_ref[at, :] * 2
+
+            lax.fori_loop(0, 4, inner, None)
+
+        lax.fori_loop(0, turns, outer, None)  # so many blocks of 4
+
+    return kernels.whole(body, x)
+
+
+def test_an_access_says_in_which_turns_it_leaves_its_ref():
+    assert tileproof.check(lambda x: doubled_by_rows(x, 16), X).ok
+    text = str(found(tileproof.check(lambda x: doubled_by_rows(x, 17), X), "TP102"))
+    inner, outer = line_of("lax.fori_loop(0, 4, inner"), line_of("# so many blocks of 4")
+    assert re.search(rf"there: elements 64\.\.64; the dimension has 64; turn 0 of the loop at \S+test_told.py:{inner}; turn 16 of the loop at \S+test_told.py:{outer}\n", text), text

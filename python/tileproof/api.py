@@ -173,7 +173,7 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
             text["note"] += "".join(f"; {place}" if n else f"written at {place}" for n, place in enumerate(_stores(spec, {text["subject"]})))
-        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=f.get("witness"),
+        out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=_seen(spec, f.get("witness")),
                            python=places.of_finding(spec, f, lines),
                            grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))
     return out
@@ -328,6 +328,11 @@ def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
     except Exception:  # noqa: BLE001  the difference itself is told
         pass
     return parting.change(fn, reference, args, lambda got, **want: differs(got, **want) is None) or (_written(specs[0]) if len(specs) == 1 else "")
+
+
+def _seen(spec: dict[str, Any], witness: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A witness in the words of Python."""
+    return witness and witness | {"detail": places.turned(spec, witness.get("detail") or "") or None}
 
 
 def _written(spec: dict[str, Any]) -> str:

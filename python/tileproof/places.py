@@ -62,6 +62,16 @@ def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
     return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(_kernel(spec)) else "")
 
 
+def turned(spec: dict[str, Any], detail: str) -> str:
+    """The detail of a witness, with the lines of Python that make the loops whose turns it names."""
+    def loop(m: re.Match[str]) -> str:
+        at = next((n for n, line in enumerate(_kernel(spec)) if line.lstrip().startswith(f"for {m[1]} in ")), None)
+        place = None if at is None else of_pointer(spec, f"/kernel/{at}")
+        return f"; turn {m[2]} of the loop at {place}" if place else m[0]
+
+    return re.sub(r"; (\w+) = (-?\d+)", loop, detail)
+
+
 def named(spec: dict[str, Any], said: str) -> str:
     """What the program says of a kernel, with lines of Python for the lines of the kernel that it names or quotes,
     and with names of Python for the values; a value without one is told by its line."""
