@@ -21,6 +21,9 @@ endif
 FLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 # by another compiler, for an older C library (tools/wheel.sh); `make strict` has the warnings
 FLAGS_portable := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-sanitize=undefined -w
+# without the larger instruction sets (base/vectorised.h)
+FLAGS_avx2 := $(FLAGS_release) -DTP_INSTRUCTIONS=1
+FLAGS_baseline := $(FLAGS_release) -DTP_INSTRUCTIONS=0
 FLAGS_debug := -O0 -g3 -DTP_ASSERTS
 FLAGS_strict := -O2 -g -Werror
 FLAGS_clang := -O2 -g -Werror
@@ -52,7 +55,7 @@ LONGEST := defects cli cases fixes formats hostile summary docs demand results b
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
-.PHONY: costs wheel test-wheel test-wheel-root deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: answers costs wheel test-wheel test-wheel-root deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -90,7 +93,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable,$(MODE)),-O3) -fno-math-errno
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline,$(MODE)),-O3) -fno-math-errno
 $(BUILD)/spec/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)
@@ -259,6 +262,10 @@ faults: all $(TESTS) $(BUILD)/tests/faults.so ## more calls that fail, of every 
 	@TEST_TRIALS=$(FAULT_TRIALS) $(BUILD)/tests/test_faults
 FAULT_TRIALS ?= 300
 
+answers: all $(BUILD)/tests/test_answers ## the engine's fast ways beside the plain one, by builds for AVX-512, AVX2 and neither: the gallery, BODIES= random kernels (ten minutes)
+	@tools/answers.sh $(BODIES)
+BODIES ?= 100000
+
 second-checker: all $(BUILD)/tests/test_forgeries ## certificates, and forgeries of them, by two checkers (needs python3): SEED=
 	@python3 tests/checker/second_checker.py --seed $(SEED)
 
@@ -293,7 +300,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test guards extensions strict asan tsan test-jax corpus costs steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards extensions strict asan tsan test-jax corpus costs answers steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
 
 costs: deps all $(addprefix $(BUILD)/tests/,test_cost test_advice test_serial_axis test_sweep) ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel, advice against brute force, 500 cells of random sweeps against lint, best shapes of 50 against brute force (five minutes)
 	@TEST_TRIALS=10000 $(BUILD)/tests/test_cost

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/vectorised.h"
+
 uint32_t tp_processors(void)
 {
 #ifdef __linux__
@@ -18,7 +20,16 @@ uint32_t tp_processors(void)
 bool tp_has_avx2(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return TP_INSTRUCTIONS >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+bool tp_has_avx512(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return TP_INSTRUCTIONS >= 2 && __builtin_cpu_supports("avx512f");
 #else
     return false;
 #endif

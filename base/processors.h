@@ -1,4 +1,5 @@
-/* What this machine has: threads that make sense, instruction sets. */
+/* What this machine has: threads that make sense, instruction sets, among those that the build knows
+ * (base/vectorised.h). */
 #ifndef TP_PROCESSORS_H
 #define TP_PROCESSORS_H
 
@@ -9,5 +10,7 @@
 uint32_t tp_processors(void);
 /* AVX2, and FMA beside it. */
 bool tp_has_avx2(void);
+/* AVX-512F. */
+bool tp_has_avx512(void);
 
 #endif

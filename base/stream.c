@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/processors.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
@@ -33,7 +35,7 @@ void tp_stream(void *to, const void *from, size_t n)
         return;
     }
     memcpy(p, q, head);
-    (__builtin_cpu_supports("avx512f") ? lines_avx512 : lines_sse2)(p + head, q + head, lines);
+    (tp_has_avx512() ? lines_avx512 : lines_sse2)(p + head, q + head, lines);
     memcpy(p + head + lines, q + head + lines, n - head - lines);
 }
 

@@ -91,7 +91,7 @@ static bool always(void)
 
 static bool has_avx512(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    return tp_has_avx512() && __builtin_cpu_supports("avx512bw");
 }
 
 /* Four products of 8-bit integers and their sum are one instruction here (VNNI), which does not saturate. */

@@ -34,11 +34,6 @@
 #define ROOT(x) _mm512_sqrt_pd(x)
 #include "spec/elementary_set.h"
 
-static bool has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f");
-}
-
 #define SET avx2_f32
 #define ATTRIBUTE __attribute__((target("avx2")))
 #define NUMBER float
@@ -98,7 +93,7 @@ static double root_f64(double x)
 
 static const tp_elementary SETS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    {"avx512", has_avx512, loops_avx512_f32, loops_avx512_f64},
+    {"avx512", tp_has_avx512, loops_avx512_f32, loops_avx512_f64},
     {"avx2", tp_has_avx2, loops_avx2_f32, loops_avx2_f64},
 #endif
     {"portable", always, loops_portable_f32, loops_portable_f64},

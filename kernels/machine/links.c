@@ -3,6 +3,7 @@
 #include "base/vectorised.h"
 #include <stdlib.h>
 
+#include "base/processors.h"
 #include "kernels/machine/internal.h"
 
 enum { VECTORS = 8 }; /* in flight for each step, so that none waits for itself */
@@ -79,8 +80,7 @@ __attribute__((target("avx512f"))) static void stream_row(const tp_link *l, uint
 
 bool tp_links_stream(const void *to, size_t row, ptrdiff_t pitch)
 {
-    return (uintptr_t)to % LINE == 0 && row * sizeof(float) % WHOLE == 0 && pitch % LINE == 0 &&
-           __builtin_cpu_supports("avx512f");
+    return (uintptr_t)to % LINE == 0 && row * sizeof(float) % WHOLE == 0 && pitch % LINE == 0 && tp_has_avx512();
 }
 #else
 static const row_of_links stream_row = run_row;

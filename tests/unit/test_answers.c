@@ -1,0 +1,228 @@
+/* The engine has one answer: with all that it saves (steps taken together, operations that wait, rows looked at where
+ * they lie, several threads, writes past the caches) the bits of the plain way, in which each statement of each step is
+ * executed for itself. The gallery, and random kernels, on integers and on other numbers. The digest of all outputs is
+ * printed: builds for other instruction sets print the same (tools/answers.sh). TEST_SEED and TEST_TRIALS change what
+ * is drawn, TEST_ELEMENTS how large the gallery's cases may be. */
+#include <glob.h>
+
+#include "kernels/trial/internal.h"
+#include "kernels/trial/trial.h"
+#include "tests/unit/random_body.h"
+#include "tests/unit/random_joined.h"
+
+enum { TRIALS = 400, OPERANDS = 16, MOST_ELEMENTS = 1 << 16, MOST_STEPS = 100000 };
+
+typedef struct reading {
+    loaded *l;
+    tp_cases cases;
+} reading;
+
+typedef struct kernel_at {
+    const tp_kernel *kernel;
+    int64_t *env;
+    uint64_t seed;
+    tp_input_family family;
+    tp_str text; /* of a random spec, for a failure */
+} kernel_at;
+
+typedef struct answer {
+    tp_status st;
+    tp_trap trap;
+    tp_tensor arrays[OPERANDS];
+} answer;
+
+static uint64_t digest = 0xcbf29ce484222325; /* FNV-1a */
+
+static void count_in(uint64_t bits)
+{
+    for (int i = 0; i < 64; i += 8)
+        digest = (digest ^ (bits >> i & 0xff)) * 0x100000001b3;
+}
+
+static answer run_it(tp_arena *a, const kernel_at *at, tp_run_request r)
+{
+    const tp_kernel *k = at->kernel;
+    answer x = {.trap = {.step = -1}};
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        tp_str why;
+        assert_true(tp_operand_dims(k, &k->operands[i], at->env, dims, &why));
+        x.arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        if (i < k->ninputs)
+            tp_fill_input(k, at->env, i, &x.arrays[i], at->family, 8, at->seed);
+        else
+            tp_fill_random(&x.arrays[i], at->seed, i);
+    }
+    r.kernel = k;
+    r.env = at->env;
+    r.arrays = x.arrays;
+    r.seed = at->seed;
+    r.in_order = true;
+    r.max_steps = MOST_STEPS;
+    x.st = tp_machine_run(a, &r, &x.trap, NULL);
+    return x;
+}
+
+static bool is_same(const tp_tensor *a, const tp_tensor *b, size_t e)
+{
+    size_t size = tp_dtype_size(a->dtype);
+    double x, y;
+    if (memcmp((char *)a->data + e * size, (char *)b->data + e * size, size) == 0)
+        return true;
+    x = tp_get_f64(a->dtype, a->data, e);
+    y = tp_get_f64(b->dtype, b->data, e);
+    return x != x && y != y; /* which NaN it is, is nowhere said */
+}
+
+/* What differs; empty: nothing. Of traps the step is not compared: of steps taken together, one that is told of a copy
+ * out can be another than the last of its block. */
+static tp_str difference(tp_arena *a, const kernel_at *at, const answer *want, const answer *got)
+{
+    const tp_kernel *k = at->kernel;
+    if (got->st != want->st || (want->st == TP_E_TRAP && !tp_str_eq(got->trap.message, want->trap.message)))
+        return tp_printf(a, "%d %.*s, and %d %.*s in the plain way", got->st, TP_FMT(got->trap.message), want->st,
+                         TP_FMT(want->trap.message));
+    for (uint32_t i = k->ninputs; want->st == TP_OK && i < k->ninputs + k->noutputs; i++) {
+        const tp_tensor *w = &want->arrays[i], *g = &got->arrays[i];
+        for (size_t e = 0; !k->operands[i].discard && e < w->n; e++)
+            if (!is_same(w, g, e) && tp_is_compared(k, &k->operands[i], at->env, w, e))
+                return tp_printf(a, "element %zu of `%.*s` is %a, and %a in the plain way", e,
+                                 TP_FMT(k->operands[i].name), tp_get_f64(g->dtype, g->data, e),
+                                 tp_get_f64(w->dtype, w->data, e));
+    }
+    return (tp_str){NULL, 0};
+}
+
+static void note(const kernel_at *at, const answer *x)
+{
+    const tp_kernel *k = at->kernel;
+    count_in((uint64_t)x->st);
+    for (uint32_t i = k->ninputs; x->st == TP_OK && i < k->ninputs + k->noutputs; i++)
+        for (size_t e = 0; !k->operands[i].discard && e < x->arrays[i].n; e++) {
+            double v = tp_get_f64(x->arrays[i].dtype, x->arrays[i].data, e);
+            uint64_t bits;
+            memcpy(&bits, &v, sizeof bits);
+            count_in(v != v ? 0 : bits);
+        }
+}
+
+/* By each way; whether it ended well. */
+static bool ways_agree(const kernel_at *at)
+{
+    /* rows of one element lie side by side only once they are moved, and are then added up as a row */
+    const tp_run_request ways[] = {{.strip = 16, .short_row = 2},
+                                   {.threads = 1},
+                                   {.threads = 3, .share_from = 1, .last_cache = 1, .short_row = 2}};
+    tp_arena *a = tp_arena_new(0);
+    answer want = run_it(a, at, (tp_run_request){.apart = true, .coverage = tp_coverage_new(a, at->kernel)});
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        answer got = run_it(a, at, ways[way]);
+        tp_str differs = difference(a, at, &want, &got);
+        if (differs.n) {
+            printf("%.*s\n", TP_FMT(at->text));
+            fail_msg("%.*s, way %zu: %s", TP_FMT(at->kernel->name), way, tp_cstr(a, differs));
+        }
+    }
+    note(at, &want);
+    tp_arena_free(a);
+    return want.st == TP_OK;
+}
+
+/* ---- the gallery ---- */
+
+static void read_cases(void *ctx)
+{
+    reading *r = ctx;
+    r->cases = tp_cases_read(&r->l->ctx, r->l->spec, 1);
+}
+
+static void the_gallery_has_one_answer(void **state)
+{
+    static const tp_input_family FAMILIES[] = {TP_INPUT_INTEGERS, TP_INPUT_NORMAL};
+    int64_t most = (int64_t)setting("TEST_ELEMENTS", MOST_ELEMENTS);
+    glob_t g;
+    uint32_t kernels = 0;
+    (void)state;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        if (strstr(g.gl_pathv[i], "/broken/"))
+            continue;
+        reading r = {.l = load_file(g.gl_pathv[i])};
+        assert_non_null(r.l->spec);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        bool any = false;
+        for (uint32_t c = 0; c < r.cases.len; c++) {
+            const tp_case *x = &r.cases.at[c];
+            for (size_t f = 0; f < 2 && tp_elements_of(x->kernel, x->env) <= most; f++)
+                any |= ways_agree(&(kernel_at){x->kernel, x->env, x->seed, FAMILIES[f], TP_S("")});
+        }
+        kernels += any;
+        unload(r.l);
+    }
+    globfree(&g);
+    printf("answers: %u kernels of the gallery\n", kernels);
+    assert_true(kernels >= 20);
+}
+
+/* ---- random kernels ---- */
+
+/* Sizes of its domain, into env; false: none was drawn. */
+static bool drawn_sizes(const tp_kernel *k, tp_rng *rng, int64_t *env)
+{
+    for (int tries = 0; tries < 20; tries++) {
+        tp_str why;
+        for (uint32_t i = 0; i < k->nsizes; i++) {
+            const tp_size *s = &k->sizes[i];
+            if (s->kind == TP_SIZE_RANGE)
+                env[s->sym] = s->min + (int64_t)tp_rng_below(rng, (uint64_t)(s->max - s->min + 1));
+        }
+        if (tp_in_domain(k, env, &why))
+            return true;
+    }
+    return false;
+}
+
+static loaded *drawn(tp_arena *a, uint64_t seed, unsigned t)
+{
+    if (t % 2) {
+        draw d = {.rng = tp_rng_new(seed, t), .a = a};
+        return load_text(tp_cstr(a, make_joined(&d)));
+    }
+    maker g = {.a = a, .rng = tp_rng_new(seed, t)};
+    return load_text(make_spec(&g));
+}
+
+static void random_bodies_have_one_answer(void **state)
+{
+    uint64_t seed = setting("TEST_SEED", 1);
+    unsigned trials = (unsigned)setting("TEST_TRIALS", TRIALS), well = 0, trapped = 0;
+    (void)state;
+    for (unsigned t = 0; well + trapped < trials; t++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_rng rng = tp_rng_new(seed + 1, t);
+        loaded *l = drawn(a, seed, t);
+        const tp_kernel *k = l->spec ? l->spec->kernels[0] : NULL;
+        int64_t *env = k ? TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1) : NULL;
+        if (k && drawn_sizes(k, &rng, env)) {
+            bool ended =
+                ways_agree(&(kernel_at){k, env, t, t % 4 < 2 ? TP_INPUT_INTEGERS : TP_INPUT_NORMAL, l->source.text});
+            *(ended ? &well : &trapped) += 1;
+        }
+        unload(l);
+        tp_arena_free(a);
+        assert_true(t < 4 * trials + 100);
+    }
+    printf("answers: %u random bodies, %u of them to their end; seed %llu\n", well + trapped, well,
+           (unsigned long long)seed);
+    assert_true(well > trials / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
+                                       cmocka_unit_test(random_bodies_have_one_answer)};
+    cmocka_set_test_filter(getenv("TEST_ONLY"));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    printf("answers: digest %016llx\n", (unsigned long long)digest);
+    return failed;
+}
