@@ -201,6 +201,9 @@ void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o);
  * proposes it. */
 bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d);
 bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand);
+/* Where another axis, or none, indexes a dimension: each axis that is not in the map and has as many steps as the
+ * dimension has blocks, in its place; 0 where that is one block. */
+void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o);
 /* i + 1 without its 1; none: there is no constant in the sum. */
 tp_expr tp_without_constant(tp_analysis *a, tp_expr index);
 tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);

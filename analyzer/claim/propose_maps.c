@@ -1,5 +1,6 @@
 /* Index maps that are right for another dimension or another operand: what a
- * permutation would mend is told by the same claim, with the other index. */
+ * permutation would mend is told by the same claim, with the other index. And
+ * axes that count the blocks of a dimension which another one indexes. */
 #include "analyzer/claim/claim.h"
 
 static bool meets(tp_analysis *a, const tp_claim *c, const tp_operand *o, uint32_t d, tp_expr index)
@@ -14,12 +15,15 @@ static bool has_map(const tp_operand *o)
     return o->rank > 0 && !o->whole && o->dims[0].index_loc.end > o->dims[0].index_loc.start;
 }
 
-/* "(i, k)", with dimensions d and e exchanged. */
-static tp_str map_text(tp_analysis *a, const tp_operand *o, uint32_t d, uint32_t e)
+/* "(i, k)": the map with `at_d` in dimension d and `at_e` in e. */
+static tp_str map_text(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr at_d, uint32_t e, tp_expr at_e)
 {
     tp_buf b = {.arena = a->arena};
     for (uint32_t n = 0; n < o->rank; n++)
-        tp_buf_printf(&b, "%s%.*s", n ? ", " : "(", TP_FMT(tp_text(a, o->dims[n == d ? e : n == e ? d : n].index)));
+        tp_buf_printf(&b, "%s%.*s", n ? ", " : "(",
+                      TP_FMT(tp_text(a, n == d   ? at_d
+                                        : n == e ? at_e
+                                                 : o->dims[n].index)));
     tp_buf_c(&b, ")");
     return tp_buf_view(&b);
 }
@@ -44,7 +48,7 @@ bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
         if (e == d || tp_same(o->dims[d].index, o->dims[e].index) || !meets(a, c, o, d, o->dims[e].index) ||
             !meets(a, c, o, e, o->dims[d].index))
             continue;
-        tp_str map = map_text(a, o, d, e);
+        tp_str map = map_text(a, o, d, o->dims[e].index, e, o->dims[d].index);
         f->help = tp_message(a, "the index map of `%.*s` is in another order: %.*s meets the array in these dimensions",
                              TP_FMT(o->name), TP_FMT(map));
         propose_exchange(a, f, tp_message(a, "use the index_map %.*s", TP_FMT(map)), o->dims[d].index_loc,
@@ -88,4 +92,49 @@ bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, u
         return true;
     }
     return false;
+}
+
+/* Has dimension d as many blocks, by how both are written? */
+static bool has_blocks(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr n)
+{
+    static const tp_expr_op QUOTIENTS[] = {TP_E_CDIV, TP_E_FLOORDIV};
+    bool same = false;
+    for (size_t i = 0; i < 2 && !same; i++)
+        same =
+            tp_same(tp_expr_normal(a->p, n), tp_expr_normal(a->p, mk(a, QUOTIENTS[i], o->shape[d], o->dims[d].block)));
+    return same;
+}
+
+/* Is it 0 or an axis, and not one that counts the blocks of its dimension? */
+static bool is_doubtful(tp_analysis *a, const tp_operand *o, uint32_t d)
+{
+    tp_expr_node at = *tp_expr_get(a->p, o->dims[d].index);
+    bool right = o->dims[d].kind == TP_DIM_ELEMENT || (at.op != TP_E_SYM && at.op != TP_E_CONST);
+    for (uint32_t x = 0; x < a->k->naxes && !right; x++)
+        right = at.op == TP_E_SYM && at.value == a->k->axes[x].sym && has_blocks(a, o, d, a->k->axes[x].steps);
+    return !right;
+}
+
+static void propose_index(tp_analysis *a, tp_finding *f, const tp_operand *o, uint32_t d, tp_expr index)
+{
+    tp_edit edit = tp_edit_expr(a, o->dims[d].index_loc, tp_text(a, index));
+    if (!tp_same(index, o->dims[d].index))
+        tp_propose(a, f, tp_message(a, "use the index_map %.*s", TP_FMT(map_text(a, o, d, index, d, index))), &edit, 1);
+}
+
+void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o)
+{
+    for (uint32_t d = 0; d < o->rank && has_map(o); d++) {
+        if (!is_doubtful(a, o, d))
+            continue;
+        if (has_blocks(a, o, d, num(a, 1)) || tp_same(o->shape[d], o->dims[d].block))
+            propose_index(a, f, o, d, num(a, 0));
+        for (uint32_t x = 0; x < a->k->naxes; x++) {
+            bool taken = !has_blocks(a, o, d, a->k->axes[x].steps);
+            for (uint32_t e = 0; e < o->rank && !taken; e++)
+                taken = tp_expr_mentions(a->p, o->dims[e].index, a->k->axes[x].sym);
+            if (!taken)
+                propose_index(a, f, o, d, tp_sym(a->p, a->k->axes[x].sym));
+        }
+    }
 }

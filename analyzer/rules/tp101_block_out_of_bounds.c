@@ -55,7 +55,9 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t o
         tp_propose_expr(a, f, dim->index_loc, tp_text(a, by_block));
         return;
     }
-    if (tp_propose_map_order(a, f, c, o, d) || tp_propose_map_exchange(a, f, c, operand))
+    bool exchanged = tp_propose_map_order(a, f, c, o, d) || tp_propose_map_exchange(a, f, c, operand);
+    tp_propose_axis(a, f, o);
+    if (exchanged)
         return;
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
         if (holds_with(a, c, o, d, shifted[i])) {

@@ -237,6 +237,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     f->witness->detail = tp_buf_view(&b);
     f->help = TP_S("make the grid visit every block: cdiv instead of // in the number of steps");
     propose_cdiv(a, f);
+    tp_propose_axis(a, f, o);
 }
 
 static void check(tp_analysis *a)

@@ -50,6 +50,7 @@ static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32
     f->help = tp_message(a, "make `%.*s` the faster axis: move it behind `%.*s` in the grid", TP_FMT(x->name),
                          TP_FMT(y->name));
     propose_order(a, f, out, in);
+    tp_propose_axis(a, f, o);
 }
 
 /* first < second in the order of the grid */

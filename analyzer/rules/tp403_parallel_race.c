@@ -41,6 +41,7 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
     }
     f->help =
         tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
+    tp_propose_axis(a, f, o);
     tp_propose_semantics(a, f, axis, "arbitrary");
 }
 
@@ -67,6 +68,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
         return;
     f->witness->detail = tp_message(a, "so does step %.*s", TP_FMT(tp_step_text(a, 1, env)));
     f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
+    tp_propose_axis(a, f, o);
     for (uint32_t x = a->k->naxes; x-- > 0;)
         if (a->k->axes[x].parallel)
             tp_propose_semantics(a, f, x, "arbitrary");

@@ -88,6 +88,8 @@ static void decide(hazard *h, const tp_expr *reader)
         tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
     f->help = TP_S("give the input the output's index map, so that each block is read before it is written, or write "
                    "to an array of its own");
+    tp_propose_axis(h->a, f, h->in);
+    tp_propose_axis(h->a, f, h->out);
     propose_own_array(h, f);
 }
 
