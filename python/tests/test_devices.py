@@ -1,5 +1,6 @@
 """Kernels on several devices, as authors write them: under shard_map, each device writes to its neighbours."""
 
+import functools
 import json
 import pathlib
 
@@ -199,9 +200,31 @@ def turned(x):
     return jnp.roll(x, (m, n), (0, 1))
 
 
+def twice_met(interpret=False):
+    """A second barrier on a semaphore of a part of the body: what neighbours send here may come before this device begins that part."""
+    def kernel(x_ref, o_ref, send, recv):
+        _, left, right = neighbours()
+        meet(left, right)
+        copy = pltpu.make_async_remote_copy(x_ref, o_ref, send, recv, device_id=(right,))
+        copy.start()
+        copy.wait()
+
+        @functools.partial(pl.run_scoped, second=REGULAR)
+        def _(second):
+            for other in (left, right):
+                pl.semaphore_signal(second, 1, device_id=(other,))
+            pl.semaphore_wait(second, 2)
+
+    def call(x):
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), in_specs=[FAR], out_specs=FAR, scratch_shapes=[DMA, DMA],
+                              interpret=interpret, **collective())(x)
+
+    return spread(call, ring(), P("x"), P("x"))
+
+
 X = kernels.array(D * 16, 128)
 CASES = {"all_gather": (all_gather, gathered), "all_reduce": (all_reduce, reduced), "reduce_scatter": (reduce_scatter, scattered),
-         "permute": (permute, permuted), "torus": (torus, turned)}
+         "permute": (permute, permuted), "twice_met": (twice_met, permuted), "torus": (torus, turned)}
 
 
 @pytest.mark.parametrize("name", CASES)

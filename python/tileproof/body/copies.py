@@ -71,7 +71,7 @@ class Copies(Devices, Regions):
         on = self.counter(*self.side(sem, leaf))
         if device is not None:
             there = self.other(device, leaf, eqn.params["device_id_type"])
-            self.reached.add(self.side(dst, leaf)[0].name)
+            self.reached |= {self.read(jx.ref_and_transforms(x)[0].atom).name for x in (dst, sem)}
             on = f"{self.counter(*self.side(sent, leaf))}, {on}, device={there}"
         self.write_copy("copy_start", src, dst, leaf, on)
 
@@ -87,7 +87,10 @@ class Copies(Devices, Regions):
             raise Unsupported("a wait that leaves the semaphore as it is, is not supported", self.place)
         _, text, _ = self.place_in(self.read(ref.atom), list(transforms), leaf)
         count = self.read(n.atom).text if isinstance(n, leaf) else str(int(n))
-        there = f", device={self.other(rest[0], leaf, eqn.params['device_id_type'])}" if name == "semaphore_signal" and rest[0] is not None else ""
+        there = ""
+        if name == "semaphore_signal" and rest[0] is not None:
+            there = f", device={self.other(rest[0], leaf, eqn.params['device_id_type'])}"
+            self.reached.add(self.read(ref.atom).name)
         self.line(f"{name}({self.counter(self.read(ref.atom), text)}, {count}{there})")
 
     def do_semaphore_signal(self, eqn: Any) -> None:
@@ -121,12 +124,25 @@ class Copies(Devices, Regions):
             return
         names = [*jx.argument_names(inner), *[""] * len(inner.invars)]
         refs = [Ref(self.named_as(name, "scoped"), tuple(var.aval.shape), jx.dtype_name(var.aval)) for name, var in zip(names, inner.invars, strict=False)]
-        with self.scope([(ref, var.aval) for ref, var in zip(refs, inner.invars, strict=True)]):
+        made, head = [(ref, var.aval) for ref, var in zip(refs, inner.invars, strict=True)], len(self.lines)
+        with self.scope(made):
             self.bind(inner.invars, refs)
             place = self.place
             results = self.statements(inner)
             self.place = place
             self.bind(eqn.outvars, results)
+        self.keep_reached(head, made)
+
+    def keep_reached(self, head: int, made: list[tuple[Ref, Any]]) -> None:
+        """Semaphores on which other devices count are there before this device begins that part of the body: they are the kernel's."""
+        lasting = [ref.name for ref, aval in made if ref.name in self.reached and jx.memory_space(aval) == "semaphore"]
+        if not lasting:
+            return
+        self.allocated += [(ref, aval) for ref, aval in made if ref.name in lasting]
+        rest = [(ref, aval) for ref, aval in made if ref.name not in lasting]
+        self.lines[head] = "    " * self.indent + (self.scope_text(rest) if rest else "pass")
+        if not rest:
+            self.lines[head + 1:] = [line[4:] for line in self.lines[head + 1:]]
 
     @contextlib.contextmanager
     def inside(self, head: str | None) -> Iterator[None]:
@@ -144,7 +160,10 @@ class Copies(Devices, Regions):
 
     def scope(self, made: list[tuple[Ref, Any]]) -> contextlib.AbstractContextManager[None]:
         """Lines in which these buffers and semaphores are there."""
-        return self.inside(f"with {', '.join(f'{self.scratch_text(ref, aval)} as {ref.name}' for ref, aval in made)}:" if made else None)
+        return self.inside(self.scope_text(made) if made else None)
+
+    def scope_text(self, made: list[tuple[Ref, Any]]) -> str:
+        return f"with {', '.join(f'{self.scratch_text(ref, aval)} as {ref.name}' for ref, aval in made)}:"
 
     def scratch_text(self, ref: Ref, aval: Any) -> str:
         kind = jx.scratch_kind(ref.dtype, aval)
