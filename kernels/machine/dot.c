@@ -356,7 +356,7 @@ static size_t words(size_t n, size_t size)
     return (n * size + 7) / 8 * 8;
 }
 
-void tp_add_dot(tp_machine *m, const tp_inst *i, const float *base, float *onto)
+void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
     tp_cells *out = &m->values[i->out];
@@ -400,11 +400,11 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const float *base, float *onto)
         pr = out->own;
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
-        char *qr = pr + q * mm * n * sum;
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? base + q * mm * n : NULL,
-                 onto ? onto + q * mm * n : NULL);
+        size_t at = q * mm * n * sum;
+        char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
-                    (uint32_t *)(void *)qr, (tp_quad *)(void *)(end - of_offsets));
+                    (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(end - of_offsets));
     }
     if (pr != (char *)out->own)
         put_results(acc, out, pr);

@@ -48,6 +48,14 @@ static size_t strip_of(const tp_machine *m)
     return m->request->strip ? m->request->strip : STRIP;
 }
 
+/* Is a product of these summed in its own dtype? */
+static bool sums_as_it_is(const tp_cells *a, const tp_cells *b, const tp_cells *out)
+{
+    if (!tp_is_float(a->dtype))
+        return out->dtype == TP_I32;
+    return out->dtype == TP_F32 && a->dtype != TP_F64 && b->dtype != TP_F64;
+}
+
 /* Three statements that follow each other, and nobody else looks at product and sum. */
 static void find_sums(tp_machine *m, const tp_region *r)
 {
@@ -62,9 +70,8 @@ static void find_sums(tp_machine *m, const tp_region *r)
         const tp_vid *args = product->args;
         m->added[product->out] = sum->prim == TP_P_ADD && sum->args[1] == product->out && s[2].kind == TP_PUT &&
                                  s[2].value == sum->out && m->uses[product->out] == 1 && m->uses[sum->out] == 1 &&
-                                 m->fixed[product->out] == TP_VARIES && m->values[product->out].dtype == TP_F32 &&
-                                 tp_is_float(m->values[args[0]].dtype) && m->values[args[0]].dtype != TP_F64 &&
-                                 m->values[args[1]].dtype != TP_F64;
+                                 m->fixed[product->out] == TP_VARIES &&
+                                 sums_as_it_is(&m->values[args[0]], &m->values[args[1]], &m->values[product->out]);
     }
 }
 
@@ -777,7 +784,7 @@ bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to)
         return false;
     tp_settle(m, sum->args[0]);
     const tp_cells *old = &m->values[sum->args[0]];
-    bool there = !old->viewed && !to->viewed && tp_same_shape(old, to) && old->dtype == TP_F32 && to->dtype == TP_F32 &&
+    bool there = !old->viewed && !to->viewed && tp_same_shape(old, to) && old->dtype == to->dtype &&
                  old->state == TP_CLEAN && (old->data == to->data || !tp_overlap(old, to));
     for (uint32_t a = 0; there && a < 2; a++) {
         tp_settle(m, product->args[a]);

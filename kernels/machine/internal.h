@@ -531,9 +531,9 @@ void tp_exec_structural(tp_machine *m, const tp_inst *i);
 /* Trap: nobody says what p does. */
 _Noreturn void tp_no_meaning(tp_machine *m, tp_prim p);
 void tp_exec_dot(tp_machine *m, const tp_inst *i);
-/* onto = base + the product of i, of float32 and of cells that are there and clean; the two may be the same. NULL: the
- * product is the result of i. */
-void tp_add_dot(tp_machine *m, const tp_inst *i, const float *base, float *onto);
+/* onto = base + the product of i, all of float32 or all of int32, of cells that are there and clean; the two may be the
+ * same. NULL: the product is the result of i. */
+void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 
 /* reduce.c */

@@ -150,7 +150,8 @@ void tp_convert_numbers(tp_cells *out, const tp_cells *a)
         }
         return;
     }
-    bool single = passes_float32(a->dtype, out->dtype);
+    bool integer = !tp_is_float(a->dtype) && a->dtype != TP_WEAK_INT; /* to float32 they are rounded once in any case */
+    bool single = passes_float32(a->dtype, out->dtype) || (integer && out->dtype == TP_F32);
     float f[STRIP];
     double d[STRIP];
     int64_t w[STRIP];

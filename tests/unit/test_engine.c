@@ -100,25 +100,35 @@ static void the_gallery_has_one_answer(void **state)
 /* Of so few elements that by default nothing waits: each statement is executed for itself. */
 static void products_are_added_as_by_two_statements(void **state)
 {
-    static const char *const SUMS[] = {
-        "s[...] = s[...] + dot(w[...], x[...])", "s[...] = s[...] + dot(w[0:8, 0:8], s[...])",
-        "s[...] = s[...] + dot(s[0:8, 0:8], s[...])", "s[...] = x[0:8, :] + dot(w[...], x[...])"};
+    static const struct {
+        const char *of, *in, *first, *statement;
+    } SUMS[] = {{"float32", "float32", "x[0:8, :]", "s[...] = s[...] + dot(w[...], x[...])"},
+                {"float32", "float32", "x[0:8, :]", "s[...] = s[...] + dot(w[0:8, 0:8], s[...])"},
+                {"float32", "float32", "x[0:8, :]", "s[...] = s[...] + dot(s[0:8, 0:8], s[...])"},
+                {"float32", "float32", "x[0:8, :]", "s[...] = x[0:8, :] + dot(w[...], x[...])"},
+                {"int32", "int32", "x[0:8, :]", "s[...] = s[...] + dot(w[...], x[...])"},
+                {"int8", "int32", "x[0:8, :].astype(int32)",
+                 "s[...] = s[...] + dot(w[...], x[...], preferred_element_type=int32)"},
+                {"uint8", "int32", "x[0:8, :].astype(int32)",
+                 "s[...] = s[...] + dot(w[...], x[...], preferred_element_type=int32)"},
+                {"int16", "int32", "x[0:8, :].astype(int32)",
+                 "s[...] = s[...] + dot(w[...], x[...], preferred_element_type=int32)"}};
     (void)state;
     for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
         char text[2048];
         snprintf(text, sizeof text,
                  "{\"tileproof\": 1, \"name\": \"sums\", \"target\": \"tpu-v5e\", \"sizes\": {\"K\": {\"min\": 8}},"
                  "\"grid\": [{\"axis\": \"i\", \"steps\": 3}],"
-                 "\"inputs\": [{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [8, \"K\"],"
-                 "\"block_shape\": [8, \"K\"], \"index_map\": [0, 0]}, {\"name\": \"x\", \"dtype\": \"float32\","
+                 "\"inputs\": [{\"name\": \"w\", \"dtype\": \"%s\", \"shape\": [8, \"K\"],"
+                 "\"block_shape\": [8, \"K\"], \"index_map\": [0, 0]}, {\"name\": \"x\", \"dtype\": \"%s\","
                  "\"shape\": [\"K\", 128], \"block_shape\": [\"K\", 128], \"index_map\": [0, 0]}],"
-                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [8, 128],"
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"%s\", \"shape\": [8, 128],"
                  "\"block_shape\": [8, 128], \"index_map\": [0, 0]}],"
-                 "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [8, 128]}],"
-                 "\"kernel\": [\"if i == 0:\", \"    s[...] = x[0:8, :]\", \"%s\", \"o[...] = s[...]\"],"
-                 "\"reference\": [\"o = x[0:8, :]\"],"
+                 "\"scratch\": [{\"name\": \"s\", \"dtype\": \"%s\", \"shape\": [8, 128]}],"
+                 "\"kernel\": [\"if i == 0:\", \"    s[...] = %s\", \"%s\", \"o[...] = s[...]\"],"
+                 "\"reference\": [\"o = %s\"],"
                  "\"cases\": [{\"sizes\": {\"K\": 8}}, {\"sizes\": {\"K\": 300}}]}",
-                 SUMS[i]);
+                 SUMS[i].of, SUMS[i].of, SUMS[i].in, SUMS[i].in, SUMS[i].first, SUMS[i].statement, SUMS[i].first);
         reading r = {.l = load_text(text)};
         assert_non_null(r.l->spec);
         assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
