@@ -183,6 +183,18 @@ static bool has_symbols_of(const tp_kernel *k, const tp_kernel *other)
     return same;
 }
 
+/* The change, and the same of what is written alike. */
+static tp_edits edits_of(tp_arena *a, const tp_rewrite *w)
+{
+    tp_edits edits = {0};
+    tp_push(a, edits, w->edit);
+    for (uint32_t i = 0; i < w->ntwins; i++) {
+        tp_edit e = {w->twins[i], w->twins[i] + (w->edit.end - w->edit.start), w->edit.text};
+        tp_push(a, edits, e);
+    }
+    return edits;
+}
+
 static void try_rewrite(void *arg)
 {
     trial *t = arg;
@@ -190,9 +202,8 @@ static void try_rewrite(void *arg)
     tp_source source = r->j->source;
     tp_ctx c = {.arena = t->work, .source = &source};
     tp_load_options options = {.target = {NULL, 0}};
-    tp_edits edits = {0};
+    tp_edits edits = edits_of(t->work, t->rewrite);
     tp_spec *spec = NULL;
-    tp_push(t->work, edits, t->rewrite->edit);
     source.text = tp_apply_edits(t->work, source.text, &edits);
     if (tp_spec_load(&c, &options, &spec) != TP_OK || spec->nkernels != r->j->report.spec->nkernels)
         return;
@@ -230,8 +241,10 @@ static void propose(repair *r, const tp_rewrite *w)
     tp_arena *a = r->j->arena;
     tp_str old = {r->j->source.text.p + w->edit.start, w->edit.end - w->edit.start};
     tp_fix fix = {.title = tp_printf(a, "write `%.*s` in place of `%.*s`", TP_FMT(on_one_line(a, w->edit.text)),
-                                     TP_FMT(on_one_line(a, old)))};
-    tp_push(r->j->arena, fix.edits, w->edit);
+                                     TP_FMT(on_one_line(a, old))),
+                  .edits = edits_of(a, w)};
+    if (w->ntwins)
+        fix.title = tp_printf(a, "%.*s, in the %u blocks that are written alike", TP_FMT(fix.title), w->ntwins + 1);
     tp_push(r->j->arena, r->f->proposals, fix);
 }
 
@@ -286,7 +299,10 @@ static const tp_json *value_at(const tp_json *v, uint32_t at)
 
 void tp_blame_repair(tp_job *j, tp_finding *f, const tp_fix *fix)
 {
-    if (strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) != 0 || fix->edits.len != 1 || !j->report.valid)
+    bool alike = fix->edits.len > 0;
+    for (uint32_t i = 1; i < fix->edits.len; i++)
+        alike &= tp_str_eq(fix->edits.at[i].text, fix->edits.at[0].text);
+    if (strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) != 0 || !alike || !j->report.valid)
         return;
     const tp_edit *e = &fix->edits.at[0];
     const tp_json *place = value_at(j->report.spec->doc, e->start);

@@ -14,9 +14,10 @@ typedef struct writer {
     tp_str names[MOST_NAMES];                                /* axes, then what the body assigned so far */
     bool counts[MOST_NAMES];                                 /* of a name: it is made of axes and positions */
     tp_str refs[MOST_NAMES];
-    tp_str factors[MOST_FACTORS]; /* calls and names that the body multiplies by */
-    double floats[MOST_NUMBERS];  /* that stand in the body or the reference */
-    int64_t ints[MOST_NUMBERS];   /* that stand there, or in blocks: from 2 on */
+    tp_str factors[MOST_FACTORS];          /* calls and names that the body multiplies by */
+    double floats[MOST_NUMBERS];           /* that stand in the body or the reference */
+    int64_t ints[MOST_NUMBERS];            /* that stand there, or in blocks: from 2 on */
+    uint32_t ntwins, twins[TP_MOST_TWINS]; /* how far behind the index map that is rewritten others like it begin */
 } writer;
 
 /* ---- changed text ---- */
@@ -38,7 +39,9 @@ static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...)
     va_end(ap);
     if (after.n == at.end - at.start && memcmp(text.p + at.start, after.p, after.n) == 0)
         return;
-    tp_rewrite r = {{at.start, at.end, after}, at, rank};
+    tp_rewrite r = {.edit = {at.start, at.end, after}, .place = at, .rank = rank, .ntwins = w->ntwins};
+    for (uint32_t i = 0; i < w->ntwins; i++)
+        r.twins[i] = at.start + w->twins[i];
     tp_push(w->c->arena, w->out, r);
 }
 
@@ -400,6 +403,29 @@ static void rewrite_steps(writer *w, const tp_json *steps)
     }
 }
 
+static bool is_alike(const writer *w, const tp_json *a, const tp_json *b)
+{
+    const char *text = w->c->source->text.p;
+    return a && b && a->loc.end - a->loc.start == b->loc.end - b->loc.start &&
+           memcmp(text + a->loc.start, text + b->loc.start, a->loc.end - a->loc.start) == 0;
+}
+
+/* Inputs whose blocks and index maps are written alike, of one BlockSpec perhaps: all of them at once. */
+static void rewrite_twins(writer *w, const tp_json *inputs)
+{
+    for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++) {
+        const tp_json *one = inputs->u.items.at[i], *map = items(one, "index_map");
+        for (uint32_t j = i + 1; map && j < inputs->u.items.n && w->ntwins < TP_MOST_TWINS; j++) {
+            const tp_json *other = inputs->u.items.at[j], *its = items(other, "index_map");
+            if (is_alike(w, map, its) && is_alike(w, items(one, "block_shape"), items(other, "block_shape")))
+                w->twins[w->ntwins++] = its->loc.start - map->loc.start;
+        }
+        if (w->ntwins)
+            rewrite_map(w, map);
+        w->ntwins = 0;
+    }
+}
+
 static void rewrite_around(writer *w, const tp_json *doc)
 {
     static const char *const LISTS[] = {"inputs", "outputs"};
@@ -412,6 +438,7 @@ static void rewrite_around(writer *w, const tp_json *doc)
                 rewrite_map(w, map);
         }
     }
+    rewrite_twins(w, items(doc, "inputs"));
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         const tp_json *steps = tp_json_get(grid->u.items.at[i], "steps");
         if (steps)

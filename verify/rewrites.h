@@ -4,8 +4,11 @@
 
 #include "spec/kernel.h"
 
+enum { TP_MOST_TWINS = 8 };
 typedef struct tp_rewrite {
     tp_edit edit;
+    uint32_t ntwins,
+        twins[TP_MOST_TWINS]; /* where, behind it, the same change is made: of windows that are written alike */
     tp_loc place; /* what it changes: an expression, a statement, an entry of an index map, the steps of an axis */
     uint8_t rank; /* 0: an operator, a number by one; then names; then terms and factors that are added */
 } tp_rewrite;

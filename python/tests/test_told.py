@@ -187,3 +187,20 @@ def test_an_access_says_in_which_turns_it_leaves_its_ref():
     text = str(found(tileproof.check(lambda x: doubled_by_rows(x, 17), X), "TP102"))
     inner, outer = line_of("lax.fori_loop(0, 4, inner"), line_of("# so many blocks of 4")
     assert re.search(rf"there: elements 64\.\.64; the dimension has 64; turn 0 of the loop at \S+test_told.py:{inner}; turn 16 of the loop at \S+test_told.py:{outer}\n", text), text
+
+
+def rotated(x, c, s):
+    def body(x_ref, c_ref, s_ref, o_ref):
+        x = x_ref[...]
+        o_ref[...] = x * c_ref[...] + jnp.roll(x, 64, axis=1) * s_ref[...]
+
+    both = pl.BlockSpec((16, 128), lambda h, i: (h, 0))  # the angles of another row
+    rows = pl.BlockSpec((None, 16, 128), lambda h, i: (h, i, 0))
+    return pl.pallas_call(body, grid=(2, 2), in_specs=[rows, both, both], out_specs=rows, out_shape=jax.ShapeDtypeStruct((2, 32, 128), F32))(x, c, s)
+
+
+def test_one_blockspec_of_two_operands_is_mended_at_both():
+    args = kernels.array(2, 32, 128), kernels.array(32, 128, seed=1), kernels.array(32, 128, seed=2)
+    finding = found(tileproof.verify(rotated, lambda x, c, s: x * c + jnp.roll(x, 64, axis=2) * s, *args), "TP701")
+    assert finding.python.endswith(f"test_told.py:{line_of('the angles of another row')}"), finding
+    assert re.match(r'write `"(\w+)"` in place of `"(\w+)"`, in the 2 blocks that are written alike: then results agree, and all rules hold', finding.help), finding
