@@ -545,6 +545,15 @@ static bool good_in(proof *x, uint32_t axis, int64_t n)
     return good;
 }
 
+/* Nothing of a proof counts whose expressions were cut. */
+static bool fits(proof *x)
+{
+    if (!tp_exprs_overflowed(x->a->p))
+        return true;
+    tp_exprs_forget_overflow(x->a->p);
+    return fleet_fails(x, "the conditions grow too large", NULL);
+}
+
 static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
 {
     tp_analysis *a = x.a;
@@ -570,10 +579,7 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
         if (f->events.at[i].kind == TP_FLOW_START)
             good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
                    fleet_fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
-    if (tp_exprs_overflowed(a->p)) {
-        tp_exprs_forget_overflow(a->p);
-        good = fleet_fails(&x, "the conditions grow too large", NULL);
-    }
+    good = fits(&x) && good;
     *at = x.at;
     *basis = x.basis;
     return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x.grade}
@@ -654,6 +660,7 @@ static tp_decision decide_on_devices(proof *x, const tp_syntax **at, tp_str *bas
     for (uint32_t i = 0; i < sizeof MEMORIES / sizeof *MEMORIES && good; i++)
         good = tally_all(x, MEMORIES[i]);
     good = good && (x->counting || (flies_alone(x, at, basis) && flight_arrivals(x)));
+    good = fits(x) && good;
     *at = x->at;
     *basis = tp_basis_join(x->a->arena, x->basis,
                            x->counting ? TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS)
@@ -719,6 +726,7 @@ tp_str flow_find_received(tp_analysis *a)
     tp_decision d = decide_on_devices(&x, &at, &basis);
     x.questions = 0;
     bool good = d.verdict == TP_PROVEN && flight_received(&x, received);
+    good = fits(&x) && good;
     a->rule = rule;
     if (good) {
         a->received = received;
