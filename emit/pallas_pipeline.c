@@ -151,8 +151,10 @@ void emit_pipeline(emitter *e, const tp_syntax *s)
         emit_text(e, ", ");
     }
     emit_text(e, "),\n");
+    tp_push(e->k->arena, e->pipelines, p);
     windows(e, p, "inputs", "in_specs", s->value->kids);
     windows(e, p, "outputs", "out_specs", s->value->kids + length(list(p, "inputs")));
+    e->pipelines.len--;
     e->indent--;
     line(e);
     emit_text(e, ")(");

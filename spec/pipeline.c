@@ -130,36 +130,45 @@ static void read_declaration(writer *w, tp_pipeline *p, const tp_json *v)
 
 /* ---- one of them: its step ---- */
 
-/* The step's names as the loop has them. */
-static void rename_node(const writer *w, tp_node **at)
+void pipe_count_steps(const writer *w, tp_node **at)
 {
     tp_node *n = *at;
-    bool asks = n && n->kind == TP_N_CALL && tp_str_is(n->text, "num_programs") && n->nkids == 1;
-    if (!n)
-        return;
-    for (const writer *of = w; of; of = of->outer) {
-        for (uint32_t i = 0; asks && i < of->naxes; i++)
+    bool asks = n->kind == TP_N_CALL && tp_str_is(n->text, "num_programs") && n->nkids == 1;
+    for (const writer *of = w; of && asks; of = of->outer)
+        for (uint32_t i = 0; i < of->naxes; i++)
             if (n->kids[0]->kind == TP_N_NAME && tp_str_eq(n->kids[0]->text, of->axes[i].name)) {
                 *at = of->axes[i].steps;
                 return;
             }
+    for (uint32_t i = 0; n->kind != TP_N_INT && n->kind != TP_N_FLOAT && i < n->nkids; i++)
+        if (n->kids[i])
+            pipe_count_steps(w, &n->kids[i]);
+}
+
+/* Windows as the loop has them. */
+static void rename_node(const writer *w, tp_node *n)
+{
+    for (const writer *of = w; of && n; of = of->outer)
         for (uint32_t i = 0; n->kind == TP_N_NAME && i < of->nwindows; i++)
             if (tp_str_eq(n->text, of->windows[i].name_string->u.string)) {
                 n->text = of->windows[i].name;
                 return;
             }
-    }
-    for (uint32_t i = 0; n->kind != TP_N_INT && n->kind != TP_N_FLOAT && i < n->nkids; i++)
-        rename_node(w, &n->kids[i]);
+    for (uint32_t i = 0; n && n->kind != TP_N_INT && n->kind != TP_N_FLOAT && i < n->nkids; i++)
+        rename_node(w, n->kids[i]);
 }
 
+/* The step's names as the loop has them. */
 static void rename_block(const writer *w, tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         tp_syntax *s = b->at[i];
-        rename_node(w, &s->target);
-        rename_node(w, &s->note);
-        rename_node(w, &s->value);
+        tp_node **parts[] = {&s->target, &s->note, &s->value};
+        for (size_t k = 0; k < 3; k++)
+            if (*parts[k]) {
+                rename_node(w, *parts[k]);
+                pipe_count_steps(w, parts[k]);
+            }
         s->number = w->number;
         rename_block(w, &s->body);
         rename_block(w, &s->orelse);

@@ -199,6 +199,7 @@ static void read_blocks(writer *w, window *x)
         pipe_stand_at(w, m && m->type != TP_J_INT && m->type != TP_J_STRING ? x->name_string : m ? m : x->name_string);
         x->index_at[d] = m ? m : x->name_string;
         x->index[d] = m ? pipe_expression(w, m, "an index") : pipe_number(w, 0);
+        pipe_count_steps(w, &x->index[d]);
         check_steady(w, x->index[d]);
         if (b && b->type == TP_J_OBJECT)
             tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, b->loc,

@@ -100,6 +100,8 @@ bool pipe_is_of(const tp_node *place, tp_str array);
 /* pipeline.c */
 /* The name, or one like it that nothing has. */
 tp_str pipe_fresh(writer *w, tp_str wish);
+/* num_programs() of axes of this pipeline and of those around it, as what "steps" says. */
+void pipe_count_steps(const writer *w, tp_node **at);
 /* The input or output of the kernel; NULL: there is none of that name. */
 const tp_json *pipe_array_named(writer *w, tp_str text, bool *output);
 

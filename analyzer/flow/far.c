@@ -121,13 +121,32 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
 
 /* ---- all is written ---- */
 
-/* It happens in each step that its path says, and speaks of the step alone. */
-static bool writes_by_step(tp_analysis *a, const tp_flow *f, const tp_flow_event *e, uint32_t operand)
+/* The loops around an event. */
+typedef struct around {
+    const tp_flow_event *loop[4];
+    uint32_t n;
+} around;
+
+static bool is_turn(tp_analysis *a, const around *loops, uint32_t sym)
+{
+    for (uint32_t i = 0; i < loops->n; i++)
+        if ((uint32_t)tp_expr_get(a->p, loops->loop[i]->counter.start[0])->value == sym)
+            return true;
+    return false;
+}
+
+/* It happens in each step and turn that its path says, and speaks of these alone. */
+static bool writes_by_step(tp_analysis *a, const tp_flow *f, const tp_flow_event *e, const around *loops,
+                           uint32_t operand)
 {
     bool good = e->kind == TP_FLOW_WRITE && e->place.operand == operand && e->exact && e->place.known;
     for (uint32_t d = 0; good && d < e->place.rank; d++)
         good = e->place.stride[d] == 1;
+    for (uint32_t i = 0; i < loops->n; i++)
+        good &= loops->loop[i]->bits.id != 0;
     for (uint32_t i = 0; good && i < f->vars.len; i++) {
+        if (is_turn(a, loops, f->vars.at[i].sym))
+            continue;
         good = !tp_expr_mentions(a->p, e->path, f->vars.at[i].sym);
         for (uint32_t d = 0; good && d < e->place.rank; d++)
             good = !tp_expr_mentions(a->p, e->place.start[d], f->vars.at[i].sym) &&
@@ -136,19 +155,43 @@ static bool writes_by_step(tp_analysis *a, const tp_flow *f, const tp_flow_event
     return good;
 }
 
-/* The element is written by this event of a step that its number tells. */
-static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const tp_expr *element)
+/* The block is the number of a step or a turn, or the entry that a table has for it, which another table tells: `by`
+ * (NULL: none), as page[place[x]] == x says. */
+static void tell_by_block(tp_analysis *a, tp_expr block, tp_expr x, const tp_table *by, tp_expr *with)
+{
+    const tp_expr_node n = *tp_expr_get(a->p, block);
+    if (n.op == TP_E_SYM && !with[n.value].id)
+        with[n.value] = x;
+    if (n.op != TP_E_READ || !by || n.b.id || tp_expr_get(a->p, n.a)->op != TP_E_SYM)
+        return;
+    uint32_t sym = (uint32_t)tp_expr_get(a->p, n.a)->value;
+    if (!with[sym].id)
+        with[sym] = tp_read(a->p, by->sym, 1, &x);
+}
+
+/* The element is written by this event of a step and a turn that its number tells. */
+static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const around *loops, const tp_expr *element,
+                          const tp_table *by)
 {
     tp_expr step[TP_MAX_AXES] = {{0}}, goal = num(a, 1);
-    for (uint32_t d = 0; d < e->place.rank; d++)
-        tp_split_digits(a, tp_expr_normal(a->p, mk(a, TP_E_FLOORDIV, e->place.start[d], e->place.size[d])),
-                        mk(a, TP_E_FLOORDIV, element[d], e->place.size[d]), step);
     uint32_t n = tp_sym_count(a->p);
     tp_expr *with = TP_NEWN(a->arena, tp_expr, n);
+    for (uint32_t d = 0; d < e->place.rank; d++) {
+        tp_expr block = tp_expr_normal(a->p, mk(a, TP_E_FLOORDIV, e->place.start[d], e->place.size[d])),
+                x = mk(a, TP_E_FLOORDIV, element[d], e->place.size[d]);
+        tp_split_digits(a, block, x, step);
+        tell_by_block(a, block, tp_expr_normal(a->p, x), by, with);
+    }
     for (uint32_t x = 0; x < a->k->naxes; x++) {
-        step[x] = step[x].id ? step[x] : num(a, 0);
-        with[a->k->axes[x].sym] = step[x];
-        goal = both(a, goal, both(a, mk(a, TP_E_GE, step[x], num(a, 0)), mk(a, TP_E_LT, step[x], a->k->axes[x].steps)));
+        tp_expr *at = &with[a->k->axes[x].sym];
+        *at = step[x].id ? step[x] : at->id ? *at : num(a, 0);
+        goal = both(a, goal, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, a->k->axes[x].steps)));
+    }
+    for (uint32_t i = 0; i < loops->n; i++) {
+        tp_expr *at = &with[tp_expr_get(a->p, loops->loop[i]->counter.start[0])->value];
+        *at = at->id ? *at : num(a, 0);
+        tp_expr turns = tp_expr_subst(a->p, loops->loop[i]->bits, with, n);
+        goal = both(a, goal, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, turns)));
     }
     for (uint32_t d = 0; d < e->place.rank; d++) {
         tp_expr start = tp_expr_subst(a->p, e->place.start[d], with, n),
@@ -160,20 +203,25 @@ static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const tp_expr 
     return both(a, goal, tp_expr_subst(a->p, e->path, with, n));
 }
 
-bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis)
+/* Of every element a copy of its own step or turn; by: a table that tells which. */
+static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, const tp_table *by, tp_grade *grade,
+                           tp_str *basis)
 {
     const tp_operand *o = &a->k->operands[operand];
     const tp_expr *element = tp_part_symbols(a);
     tp_expr premises[TP_MAX_AXES];
     tp_var vars[TP_MAX_RANK];
     tp_claim c = {.goal = num(a, 0), .premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank};
-    uint32_t loops = 0;
+    around loops = {.n = 0};
+    uint32_t most = sizeof loops.loop / sizeof *loops.loop, depth = 0;
     for (uint32_t i = 0; i < f->events.len; i++) {
         const tp_flow_event *e = &f->events.at[i];
-        loops += e->kind == TP_FLOW_LOOP;
-        loops -= e->kind == TP_FLOW_END;
-        if (!loops && writes_by_step(a, f, e, operand))
-            c.goal = either(a, c.goal, written_by(a, e, element));
+        if (e->kind == TP_FLOW_LOOP && depth++ < most)
+            loops.loop[loops.n++] = e;
+        if (e->kind == TP_FLOW_END && depth-- <= most)
+            loops.n--;
+        if (depth <= most && writes_by_step(a, f, e, &loops, operand))
+            c.goal = either(a, c.goal, written_by(a, e, &loops, element, by));
     }
     for (uint32_t d = 0; d < o->rank; d++)
         vars[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, element[d])->value,
@@ -189,4 +237,18 @@ bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_gra
     *grade = d.grade > *grade ? d.grade : *grade;
     *basis = tp_basis_join(a->arena, *basis, tp_claim_basis(a, &c));
     return true;
+}
+
+bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis)
+{
+    if (all_written_by(a, f, operand, NULL, grade, basis))
+        return true;
+    bool reads = false;
+    for (uint32_t i = 0; i < f->events.len; i++)
+        for (uint32_t d = 0; f->events.at[i].place.operand == operand && d < f->events.at[i].place.rank; d++)
+            reads |= f->events.at[i].place.known && tp_expr_reads(a->p, f->events.at[i].place.start[d]);
+    for (uint32_t t = 0; reads && t < a->k->ntables; t++)
+        if (a->k->tables[t].rank == 1 && all_written_by(a, f, operand, &a->k->tables[t], grade, basis))
+            return true;
+    return false;
 }

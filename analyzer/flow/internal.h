@@ -192,8 +192,8 @@ void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
 /* The loop begins: its event, and what is known of its turns. */
 void flow_note_turns(flow *f, tp_flow_turns turns);
-/* far.c: does some step write each element of an output that stays where it is? Told for copies that steps start under
- * conditions of their own, in no loop. What the proof costs and rests on is added. */
+/* far.c: does some step write each element of an output that stays where it is? Told for copies that steps, and turns
+ * of loops, start under conditions of their own. What the proof costs and rests on is added. */
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis);
 /* flight.c: is it proven that nothing uses what is in flight (TP504), and that each wait names the sides of a copy that
  * it ends? Then a wait may be taken for the store that the copy is. `why` and `at`: why TP504 is not proven; empty

@@ -361,12 +361,13 @@ class Body(ast.NodeTransformer):
         text = p["kernel"] if isinstance(p["kernel"], str) else "\n".join(p["kernel"])
         start = [ast.parse(f"{a} = program_id({i})").body[0] for i, a in enumerate(axes)]
         step = function(f"_step_{self.count}", [w["name"] for w in windows], start + self.block(ast.parse(textwrap.dedent(text)).body))
-        self.known, self.steps = known, steps
+        self.known, around = known, steps
         maps = ", ".join(f"(lambda {', '.join(axes)}: ({''.join(f'{i}, ' for i in w['index_map'])}))" if "index_map" in w else "None" for w in windows)
         steps = ", ".join(str(a["steps"]) for a in p.get("grid", []))
         given = [ast.Subscript(ast.Attribute(a.value, "at", ast.Load()), a.slice, ast.Load()) if isinstance(a, ast.Subscript) else a for a in refs]
         call = ast.parse(f"run_pipeline({p['name']!r}, {step.name}, [{steps}], [{maps}], [])").body[0]
         call.value = self.visit_Call(call.value)
+        self.steps = around
         call.value.args[-1].elts = given
         return [step, call]
 
