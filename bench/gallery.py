@@ -2,7 +2,7 @@
 that says the same, beside NumPy, and beside the two interpreters of Pallas; all in this process, on one core, interleaved.
 Medians of per-round ratios of CPU time, with outputs allocated anew in each call, as jit does, and with outputs that are
 used again; the peaks of this core, the time of a step and the load in the same run. A side that takes more than ten times
-as long as the engine is called three times. Kernels that compute more than they move are also timed on two cores. Needs
+as long as the engine is called once to three times. Kernels that compute more than they move are also timed on two cores. Needs
 build/venv. Receipts are made once, in build/bench/receipts. bench/page.py makes a page of it.
 
     python bench/gallery.py [--rounds 9] [--json FILE] [--without-interpreters] [NAME ...]
@@ -415,22 +415,29 @@ def compiled_ones(interpreters):
     calls, failed = {}, {}
     for name, compiled in interpreters.items():
         try:
-            call = compiled()
-            call()
-            calls[name] = call
+            calls[name] = compiled()
         except Exception as e:  # noqa: BLE001
             failed[name] = type(e).__name__
     return calls, failed
 
 
+def goes_on(times, fresh, turn):
+    """One that takes ten times as long as the engine needs no more than three rounds, nor more than three seconds."""
+    return not turn or statistics.median(t[0] for t in times) < 10 * statistics.median(t[0] for t in fresh) or (turn < 3 and sum(t[1] for t in times) < 3e3)
+
+
 def in_rounds(sides, rounds):
-    """CPU and wall time of each side, round by round; none always follows the same other. One that takes ten times as long as the engine in
-    its first rounds needs no more of them."""
+    """CPU and wall time of each side, round by round; none always follows the same other. An interpreter that fails has the name of its error."""
     times = {side: [] for side in sides}
     for i in range(rounds):
-        order = [s for s in sides if i < FEW or statistics.median(t[0] for t in times[s]) < 10 * statistics.median(t[0] for t in times["fresh"])]
+        order = [s for s in sides if isinstance(times[s], list) and len(times[s]) == i and goes_on(times[s], times["fresh"], i)]
         for side in order[i % len(order):] + order[:i % len(order)]:
-            times[side].append(clock(sides[side]))
+            try:
+                times[side].append(clock(sides[side]))
+            except Exception as e:  # noqa: BLE001
+                if side not in INTERPRETERS:
+                    raise
+                times[side] = type(e).__name__
     return times
 
 
@@ -490,6 +497,9 @@ def measure(name, rounds, with_interpreters):
         "reused": lambda: kernel(*inputs, out=out),
         "two threads": lambda: two(*inputs, out=out),
     } | ({"numpy": by_numpy} if by_numpy else {}) | interpreters | EXTRA.get(name, lambda *_: {})(inputs, out)
+    for side in sides:
+        if side not in INTERPRETERS:
+            sides[side]()  # warm
     times = in_rounds(sides, rounds)
     outs = out if isinstance(out, tuple) else (out,)
     row = {"kernel": name, "ms": times | failed, "worst": worst_of(out, want), "numpy_worst": off, "load": os.getloadavg()[0],
@@ -518,8 +528,8 @@ def dense_beside(inputs, out):
     return {"all tiles": lambda: kernel(*arrays, *dense, out=results[0]), "half the tiles": lambda: kernel(*arrays, *sparse, out=results[1])}
 
 
-FEW = 3  # rounds of a side that is far slower
 THREADS = (1, 2, 7, 16)
+INTERPRETERS = ("interpret=True", "InterpretParams()")
 EXTRA = {"add_2d": copy_beside, "splash_attention": dense_beside}
 
 
