@@ -304,6 +304,30 @@ def cache_inputs(b, n):
     return [*randoms(np.float32, (b, 1, 128), (n, 16, 128)), np.sort(r.permutation(n)[:b]).astype(np.int32), r.integers(0, 16, b, np.int32)]
 
 
+def scatter(new, cache, slot):
+    return cache.at[slot].set(new)
+
+
+def scatter_inputs(n, slots):
+    return [*randoms(np.float32, (n, 8, 128), (slots, 8, 128)), np.random.default_rng(13).permutation(slots)[:n].astype(np.int32)]
+
+
+def active_blocks(x, w, active, *worklist):
+    kb, nb = active.shape
+    return x @ jnp.where((active != 0)[:, None, :, None], w.reshape(kb, 128, nb, 128), 0).reshape(w.shape)
+
+
+def active_inputs(m, kb, nb):
+    """Half of the blocks of w, at least one in each column, by columns."""
+    active = (np.random.default_rng(14).random((kb, nb)) < 0.5).astype(np.int32)
+    active[0] = 1
+    column, row = np.nonzero(active.T)
+    place = np.zeros((kb, nb), np.int32)
+    place[row, column] = np.arange(len(row))
+    last = np.searchsorted(column, np.arange(nb), "right") - 1
+    return [*randoms(np.float32, (m, 128 * kb), (128 * kb, 128 * nb)), active, place, *(x.astype(np.int32) for x in (row, column, last))]
+
+
 def adamw_inputs():
     *_, v = arrays = randoms(np.float32, BIG, BIG, BIG, BIG)
     return [np.array([[1.25, 1.5]], np.float32), *arrays[:3], v * v]
@@ -385,6 +409,10 @@ CASES = {
     "grouped_query_decode": ("attention/grouped_query_decode", {}, lambda: cached_inputs(8, 4, 8, 2048), cached),
     "sliding_window_attention": ("attention/sliding_window_attention", {"W": 512, "Z": 4}, lambda: attention_like(4, 2048),
                                  functools.partial(sliding, 512, 4)),
+    "matmul_pipeline": ("matmul/matmul_pipeline", {"bk": 512}, lambda: randoms(F32, (N, N), (N, N)), jnp.matmul),
+    "active_blocks_matmul": ("matmul/active_blocks_matmul", {}, lambda: active_inputs(N, 16, 16), active_blocks),
+    "paged_decode": ("attention/paged_decode", {}, lambda: paged_inputs(32, 64, 2048), paged),
+    "kv_cache_scatter": ("attention/kv_cache_scatter", {}, lambda: scatter_inputs(1024, 8192), scatter),
     "kv_cache_update": ("attention/kv_cache_update", {}, lambda: cache_inputs(256, 4096), update_cache),
 }
 
