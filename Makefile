@@ -329,7 +329,7 @@ tsan: ## many specs at a time, in the program and in the library, under the thre
 	@$(MAKE) --no-print-directory MODE=tsan build/tsan/tileproof build/tsan/libtileproof-verify.a
 	@tools/tsan.sh build/tsan
 
-bench: all ## speed as ratios in one run, beside JAX where build/venv has it
+bench: all libraries ## speed as ratios in one run (half an hour); with JAX in build/venv it writes docs/PERFORMANCE.md: ROUNDS= BODIES=
 	@bench/run.sh
 
 install: all libraries ## program, libraries, examples: PREFIX=/usr/local DESTDIR=
