@@ -30,6 +30,8 @@ _NORM = ("it takes a block of 256 of the 200 elements of `scale`, unmasked, and 
 _GLU = ("with rows or columns that no block divides it reads behind the last ones and stores none of them: on a GPU other memory is read",
         "`gated_linear_unit/pallas_triton.py:56-58`: `bounds_check=(False, True)` for `x`, `(True, False)` for both weights")
 
+_SWA = "tpu_inference/kernels/experimental/deepseek_v4/core_attention/mla_swa.py"
+
 KNOWN = [
     Known("TP101", "x5", "_flash_mla_kernel", "ejkernel/kernels/_pallas/tpu/flash_mla/_pallas_impl_fwd.py:408", "",
           "every head but the first reads its bias behind the end of an array that has one for all heads",
@@ -54,6 +56,10 @@ KNOWN = [
       for kernel, file, line, wait, at in (("decoding_gdn-bt_1", "v1/fused_gdn_decode_kernel.py", 209, 314, "state_indices[v + 0]"),
                                            ("decoding_gdn-bt_1", "v2/gdn_decode_kernel.py", 292, 397, "state_indices[v + 0]"),
                                            ("recurrent_gdn-bt_4096", "v1/fused_gdn_recurrent_kernel.py", 300, 412, "v"))],
+    Known("TP404", "l_hbm", "SWA-m-bq_8-bkvp_2", f"{_SWA}:240", "copy_start(bl_x2[", "the lanes behind those of the heads are never written and go out; the caller drops them",
+          "`mla_swa.py:742` stores the lanes `:num_q_heads` of 128, line 240 copies all of them"),
+    *[Known("TP404", "l_hbm", "SWA-m-bq_8-bkvp_2", f"{_SWA}:{line}", text, "what was executed names `bl_x2` alone", "the replay traps at `l_hbm[2, 8]`, of `bl_x2`", right=False)
+      for line, text in ((566, "v = bkv_x2["), (560, "v = bq_x2["))],
     Known("TP504", "chunked_prefill_attention_kernel", "chunked_prefill_attention_kernel", "ejkernel/kernels/_pallas/tpu/prefill_page_attention/_pallas_impl_fwd.py:227",
           "v = k_vmem_buffer[v, :, :, :]",
           "the copies of two chunks count on one semaphore, so that a wait for this chunk may end by bytes of the next one",
