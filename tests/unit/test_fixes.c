@@ -102,6 +102,80 @@ static void fixes_remove_findings(void **state)
     assert_true(all.fixed >= 40);
 }
 
+static bool is_open(struct json_object *f)
+{
+    const char *verdict = string_of(f, "verdict");
+    return strcmp(verdict, "violated") == 0 || strcmp(verdict, "unknown") == 0 || strcmp(verdict, "vacuous") == 0;
+}
+
+/* The finding, or "could not decide" its claim, is in the list: with its rule, subject, place and message. */
+static bool is_found(struct json_object *list, struct json_object *f)
+{
+    static const char *const SAME[] = {"rule", "subject", "pointer", "message"};
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        struct json_object *g = json_object_array_get_idx(list, i);
+        bool like = is_open(g);
+        size_t same = strcmp(string_of(g, "verdict"), "unknown") == 0 ? 3 : 4;
+        for (size_t k = 0; k < same && like; k++)
+            like = strcmp(string_of(f, SAME[k]), string_of(g, SAME[k])) == 0;
+        if (like)
+            return true;
+    }
+    return false;
+}
+
+static const char *text_with(struct json_object *doc, const char *condition)
+{
+    struct json_object *where = member(doc, "where");
+    if (!where)
+        json_object_object_add(doc, "where", where = json_object_new_array());
+    json_object_array_add(where, json_object_new_string(condition));
+    return json_object_to_json_string(doc);
+}
+
+/* Of one spec; how many it has. */
+static uint32_t try_preconditions(place *p, const char *path)
+{
+    outcome o = RUN(p->a, "lint", "--format", "json", path);
+    struct json_object *r = record_of(p->a, &o),
+                       *list = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    uint32_t n = 0;
+    for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+        struct json_object *f = json_object_array_get_idx(list, i);
+        const char *condition = string_of(f, "holds_when");
+        if (!condition[0])
+            continue;
+        struct json_object *doc = json_object_from_file(path);
+        const char *text = text_with(doc, condition);
+        outcome then = RUN(p->a, "lint", "--format", "json", put(p, "narrow.tile.json", text, strlen(text)));
+        struct json_object *s = record_of(p->a, &then);
+        if (is_found(member(json_object_array_get_idx(member(s, "specs"), 0), "findings"), f))
+            fail_msg("%s: %s is not proven where %s", path, string_of(f, "rule"), condition);
+        json_object_put(s);
+        json_object_put(doc);
+        n++;
+    }
+    json_object_put(r);
+    return n;
+}
+
+/* "holds when …: then proven" is so: a spec with the condition in "where" has no such finding. TEST_EVERY=1: of all. */
+static void preconditions_hold(void **state)
+{
+    enum { EVERY = 4 };
+    place *p = *state;
+    uint64_t every = setting("TEST_EVERY", EVERY);
+    uint32_t n = 0;
+    glob_t g;
+    assert_int_equal(glob("tests/rules/*/bad_*.tile.json", 0, NULL, &g), 0);
+    assert_int_equal(glob("examples/broken/*.tile.json", GLOB_APPEND, NULL, &g), 0);
+    for (size_t i = setting("TEST_SEED", 0) % every; i < g.gl_pathc; i += every)
+        n += try_preconditions(p, g.gl_pathv[i]);
+    globfree(&g);
+    print_message("preconditions: %u, each proven\n", n);
+    assert_true(n >= 60 / every);
+}
+
 static void fixes_say_what_they_do(void **state)
 {
     place *p = *state;
@@ -154,7 +228,7 @@ static void what_hides_a_finding_is_no_fix(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(fixes_remove_findings), IN_PLACE(fixes_say_what_they_do),
-                                       IN_PLACE(what_hides_a_finding_is_no_fix)};
+    const struct CMUnitTest tests[] = {IN_PLACE(fixes_remove_findings), IN_PLACE(preconditions_hold),
+                                       IN_PLACE(fixes_say_what_they_do), IN_PLACE(what_hides_a_finding_is_no_fix)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
