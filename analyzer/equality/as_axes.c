@@ -10,7 +10,7 @@
 #include "analyzer/flow/flow.h"
 #include "base/checked.h"
 
-enum { MOST_LOOPS = 4, FEW_TURNS = 64, MOST_MODULUS = 8 };
+enum { MOST_LOOPS = 4, FEW_TURNS = 64, MOST_MODULUS = 8, NOWHERE = UINT16_MAX };
 
 /* Where in its loop a statement stands. */
 typedef enum phase { BEFORE, BEHIND } phase;
@@ -37,7 +37,9 @@ typedef struct turning {
     uint32_t n;
     bool *assigned;   /* per value: a variable that turns assign, */
     int32_t *scratch; /* ... and the operand that it becomes + 1 */
-    uint32_t *home;   /* per value: 0, or where alone it is what memory then held, + 1 */
+    uint32_t *home;   /* per value: 0, or where alone it is what memory then held, + 1; NOWHERE */
+    uint32_t homes;   /* how often one was found */
+    bool perhaps;     /* statements here may not run, or run again */
     bool chosen;      /* what is assigned here depends on such a value */
 } turning;
 
@@ -248,6 +250,16 @@ static bool is_scratch(const turning *x, tp_vid v)
     return y->variable && x->assigned[v] && (y->rank || !(tp_is_int(y->dtype) || y->dtype == TP_BOOL));
 }
 
+/* It is what memory holds there, and may still be what it was elsewhere. */
+static void set_home(turning *x, tp_vid v, uint32_t place)
+{
+    uint32_t home = place + 1;
+    if (x->perhaps && x->home[v] && x->home[v] != home)
+        home = NOWHERE;
+    x->homes += x->home[v] != home;
+    x->home[v] = home;
+}
+
 /* The value, where a statement of this place uses it; variables that became scratch are loaded. */
 static tp_vid use(turning *x, tp_vid v, uint32_t place, tp_region *into, const tp_syntax *syntax)
 {
@@ -264,14 +276,19 @@ static tp_vid use(turning *x, tp_vid v, uint32_t place, tp_region *into, const t
     return i->out;
 }
 
-static void use_access(turning *x, const tp_access *a, uint32_t place)
+/* true: it depends on what memory holds. */
+static bool use_access(turning *x, const tp_access *a, uint32_t place)
 {
-    uint32_t rank = a ? x->operands.at[a->operand].ref_rank : 0;
-    for (uint32_t d = 0; d < rank; d++)
-        if (a->subs[d].kind != TP_SUB_FULL && a->subs[d].start >= 0)
-            x->failed |= x->home[a->subs[d].start] && x->home[a->subs[d].start] != place + 1;
-    if (a && a->guarded)
-        x->failed |= x->home[a->mask] && x->home[a->mask] != place + 1;
+    uint32_t rank = a ? x->operands.at[a->operand].ref_rank : 0, home;
+    bool local = a && x->operands.at[a->operand].role != TP_INPUT;
+    for (uint32_t d = 0; d <= rank && a; d++) {
+        tp_vid v = d == rank ? (a->guarded ? a->mask : -1) : a->subs[d].kind == TP_SUB_FULL ? -1 : a->subs[d].start;
+        if (v < 0 || !(home = x->home[v]))
+            continue;
+        x->failed |= home != place + 1;
+        local = true;
+    }
+    return local;
 }
 
 /* What changes memory, or reads what changes, under the condition of its place. */
@@ -404,12 +421,9 @@ static void turn_compute(turning *x, const tp_inst *given, uint32_t place, tp_re
         local |= (uint32_t)i->args[k] < x->from->body->values.len && x->home[i->args[k]];
         local |= is_scratch(x, given->args[k]);
     }
-    if (i->access) {
-        use_access(x, i->access, place);
-        local |= x->operands.at[i->access->operand].role != TP_INPUT;
-    }
+    local |= use_access(x, i->access, place);
     if (local)
-        x->home[i->out] = place + 1;
+        set_home(x, i->out, place);
     bool reads = i->access && x->operands.at[i->access->operand].role != TP_INPUT;
     compute(x, into, i, syntax, reads ? condition(x, place / 2, place % 2) : (tp_expr){0});
 }
@@ -424,21 +438,41 @@ static void turn_assignment(turning *x, const tp_statement *s, uint32_t place, t
         return;
     }
     if (local || x->chosen)
-        x->home[s->var] = place + 1;
+        set_home(x, s->var, place);
     tp_push(x->arena, *into, t);
 }
 
 static void turn_choice(turning *x, const tp_statement *s, uint32_t depth, phase when, tp_region *into)
 {
     tp_statement t = *s;
-    bool around = x->chosen, by_memory = x->home[s->value] != 0;
+    bool around = x->chosen, perhaps = x->perhaps, by_memory = x->home[s->value] != 0;
     t.value = use(x, s->value, 2 * depth + when, into, s->syntax);
     t.body = t.orelse = (tp_region){0};
     x->failed |= by_memory && (axes_in(x, &s->body) || axes_in(x, &s->orelse));
     x->chosen |= by_memory;
+    x->perhaps = true;
     turn_region(x, &s->body, depth, when, &t.body);
     turn_region(x, &s->orelse, depth, when, &t.orelse);
     x->chosen = around;
+    x->perhaps = perhaps;
+    tp_push(x->arena, *into, t);
+}
+
+/* A loop that is written out; a turn may use what a later statement of the turn before assigned. */
+static void turn_short(turning *x, const tp_statement *s, uint32_t depth, phase when, tp_region *into)
+{
+    tp_statement t = *s;
+    bool perhaps = x->perhaps;
+    uint32_t homes;
+    use(x, s->lo, 2 * depth + when, into, s->syntax);
+    use(x, s->hi, 2 * depth + when, into, s->syntax);
+    x->perhaps = true;
+    do {
+        homes = x->homes;
+        t.body = (tp_region){0};
+        turn_region(x, &s->body, depth, when, &t.body);
+    } while (x->homes != homes);
+    x->perhaps = perhaps;
     tp_push(x->arena, *into, t);
 }
 
@@ -466,11 +500,7 @@ static void turn_statement(turning *x, const tp_statement *s, uint32_t depth, ph
         if (becomes_axis(x, s)) {
             turn_loop(x, s, depth, into);
         } else if (has_effect(x, &s->body)) {
-            use(x, s->lo, place, into, s->syntax);
-            use(x, s->hi, place, into, s->syntax);
-            t.body = (tp_region){0};
-            turn_region(x, &s->body, depth, when, &t.body);
-            tp_push(x->arena, *into, t);
+            turn_short(x, s, depth, when, into);
         }
         break;
     case TP_ENTER: enter(x, into, s, here); break;
