@@ -17,6 +17,8 @@ static const char *const LOOP_BEFORE[] = {
     "k = i % 2",
     "w = x[...] + i.astype(float32)",
     "k = full((), 1, int32)",
+    "for u in range(2):\n    w = v\n    v = acc[...]",
+    "if i == 1:\n    w = acc[...]",
     "if i > 0:\n    acc[...] = 1",
     "if i > 0:\n    w = w + 1",
     "copy_start(h[i, :], buf[0, :], sem[0])\ncopy_wait(h[i, :], buf[0, :], sem[0])",
@@ -56,6 +58,8 @@ static const char *const LOOP_BEHIND[] = {
     "o[...] = acc[...] * w",
     "acc[...] *= 2",
     "m[...] = acc[...]",
+    "if i > 0:\n    w = acc[...]",
+    "for u in range(2):\n    w = v\n    v = acc[...]",
 };
 static const char *const TURNS[] = {"range(N)",     "range(N + 1)", "range(i + 1)",   "range(N - i)",   "range(1, N)",
                                     "range(N - 1)", "range(i, N)",  "range(0, N, 2)", "range(N, 0, -1)"};
@@ -78,7 +82,7 @@ static void write_line(maker *g, const char *text)
 static const char *make_loops(maker *g)
 {
     g->body = (tp_buf){.arena = g->a};
-    write_line(g, "acc[...] = 0");
+    write_line(g, pick(g, 2) ? "acc[...] = 0" : "if i == 0:\n    acc[...] = 0");
     write_line(g, "v = x[...]");
     write_line(g, "w = x[...] + 1");
     write_line(g, "k = full((), 0, int32)");
