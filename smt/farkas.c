@@ -147,8 +147,7 @@ static bool whole(const tableau *t, const double *scale, const int64_t *coefs, u
 static uint32_t row_of(const tp_term **monomials, uint32_t *n, const tp_term *t)
 {
     for (uint32_t i = 0; i < *n; i++)
-        if (monomials[i]->degree == t->degree && monomials[i]->factors[0].id == t->factors[0].id &&
-            memcmp(monomials[i]->factors, t->factors, t->degree * sizeof *t->factors) == 0)
+        if (tp_same_monomial(monomials[i], t))
             return i;
     if (*n + 1 >= MAX_ROWS)
         return MAX_ROWS;

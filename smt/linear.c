@@ -51,8 +51,7 @@ static bool has_same_terms(const tp_poly *p, const tp_poly *q)
 {
     bool same = p->n == q->n;
     for (uint32_t i = 0; same && i < p->n; i++)
-        same = p->terms[i].coef == q->terms[i].coef && p->terms[i].degree == q->terms[i].degree &&
-               memcmp(p->terms[i].factors, q->terms[i].factors, sizeof p->terms[i].factors) == 0;
+        same = p->terms[i].coef == q->terms[i].coef && tp_same_monomial(&p->terms[i], &q->terms[i]);
     return same;
 }
 
@@ -161,8 +160,7 @@ static void multiply_out(tp_prover *v, const tp_obligation *o, tp_facts *f, cons
         for (uint32_t k = 0; k < p->n; k++) {
             bool seen = p->terms[k].degree < 2;
             for (uint32_t m = 0; m < monomials.len && !seen; m++)
-                seen = monomials.at[m].degree == p->terms[k].degree &&
-                       memcmp(monomials.at[m].factors, p->terms[k].factors, sizeof p->terms[k].factors) == 0;
+                seen = tp_same_monomial(&monomials.at[m], &p->terms[k]);
             if (!seen)
                 tp_push(v->scratch, monomials, p->terms[k]);
         }

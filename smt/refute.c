@@ -240,8 +240,7 @@ static bool cancel(const tp_poly *a, const tp_poly *b)
 {
     for (uint32_t i = 0; i < a->n; i++)
         for (uint32_t k = 0; k < b->n && a->terms[i].degree; k++)
-            if ((a->terms[i].coef > 0) != (b->terms[k].coef > 0) && a->terms[i].degree == b->terms[k].degree &&
-                memcmp(a->terms[i].factors, b->terms[k].factors, a->terms[i].degree * sizeof(tp_expr)) == 0)
+            if ((a->terms[i].coef > 0) != (b->terms[k].coef > 0) && tp_same_monomial(&a->terms[i], &b->terms[k]))
                 return true;
     return false;
 }

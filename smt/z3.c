@@ -186,8 +186,7 @@ static Z3_ast product(query *q, const tp_term *t)
     if (!q->linear)
         return Z3_mk_mul(q->z->ctx, t->degree, factors);
     for (uint32_t i = 0; i < q->monomials.len; i++)
-        if (q->monomials.at[i].degree == t->degree &&
-            memcmp(q->monomials.at[i].factors, t->factors, t->degree * sizeof *t->factors) == 0)
+        if (tp_same_monomial(&q->monomials.at[i], t))
             return q->products.at[i];
     Z3_ast fresh = constant(q, "m", q->monomials.len);
     tp_push(q->v->arena, q->monomials, *t);

@@ -210,6 +210,14 @@ typedef struct tp_term {
     uint32_t degree;
     tp_expr factors[TP_POLY_MAX_DEGREE]; /* atoms, ascending ids */
 } tp_term;
+/* The same product of atoms: what lies behind its degree is no part of a term. */
+static inline bool tp_same_monomial(const tp_term *a, const tp_term *b)
+{
+    bool same = a->degree == b->degree;
+    for (uint32_t i = 0; same && i < a->degree; i++)
+        same = a->factors[i].id == b->factors[i].id;
+    return same;
+}
 typedef struct tp_poly {
     tp_term terms[TP_POLY_MAX_TERMS]; /* ordered; no zero coefficients */
     uint32_t n;

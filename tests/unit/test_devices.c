@@ -146,6 +146,46 @@ static void the_only_run_proves(void **state)
     globfree(&g);
 }
 
+/* Where a copy arrives grows too large once modulos are choices: that is not known, and what else is known stays so. */
+static void places_that_grow_too_large_leave_the_rest_known(void **state)
+{
+    place *p = *state;
+    tp_buf b = {.arena = p->a};
+    tp_buf_c(
+        &b,
+        "{\"tileproof\": 1, \"name\": \"large\", \"target\": \"none\", \"sizes\": {\"D\": {\"min\": 1, \"max\": 8}}, "
+        "\"grid\": [{\"axis\": \"d\", \"steps\": \"D\", \"semantics\": \"device\"}], ");
+    for (int out = 0; out < 2; out++)
+        tp_buf_printf(&b,
+                      "\"%s\": [{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"D\", 8], "
+                      "\"block_shape\": [null, 8], \"index_map\": [\"d\", 0], \"memory_space\": \"any\"}], ",
+                      out ? "outputs" : "inputs", out ? "o" : "x");
+    tp_buf_c(&b, "\"scratch\": [{\"name\": \"b\", \"dtype\": \"float32\", \"shape\": [\"D + 2\", 8]}");
+    for (int recv = 0; recv < 2; recv++)
+        tp_buf_printf(&b, ", {\"name\": \"%s\", \"memory_space\": \"dma_semaphore\", \"shape\": []}",
+                      recv ? "recv" : "send");
+    tp_buf_c(&b, "], \"kernel\": [\"r = (d + 1) % D\"");
+    for (int i = 0; i < 8; i++)
+        tp_buf_c(&b, ", \"r = max(r // 2 + 1, r // 3)\"");
+    tp_buf_c(&b,
+             ", \"copy_start(x[...], b[r, :], send, recv, device=(d + 1) % D)\", \"copy(x[...], b[1, :])\", "
+             "\"copy_wait(x[...], b[0, :], send)\", \"copy_wait(x[...], b[0, :], recv)\", \"copy(x[...], o[...])\"]}");
+    outcome o = RUN(p->a, "lint", put(p, "large.tile.json", b.p, b.n), "--format", "json");
+    struct json_object *r = record_of(p->a, &o),
+                       *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+    unsigned places = 0, semaphores = 0;
+    for (size_t i = 0; i < json_object_array_length(findings); i++) {
+        struct json_object *f = json_object_array_get_idx(findings, i);
+        const char *rule = string_of(f, "rule");
+        bool proven = strcmp(string_of(f, "verdict"), "proven") == 0;
+        assert_false(proven && strcmp(rule, TP_RULE_IN_FLIGHT) == 0);
+        places += proven && strcmp(rule, TP_RULE_SLICE_OUT_OF_BOUNDS) == 0;
+        semaphores += proven && strcmp(rule, TP_RULE_DMA_SEMAPHORE) == 0;
+    }
+    assert_true(places && semaphores);
+    json_object_put(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(look_alikes_are_left_in_peace, make_place, drop_place),
         cmocka_unit_test_setup_teardown(all_is_proven_for_all_sizes, make_place, drop_place),
         cmocka_unit_test_setup_teardown(the_only_run_proves, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(places_that_grow_too_large_leave_the_rest_known, make_place, drop_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

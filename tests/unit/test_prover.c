@@ -499,16 +499,34 @@ static void a_query_takes_no_more_than_is_left(void **state)
     tp_arena_free(a);
 }
 
+/* A term has as many factors as its degree says: a product of polynomials leaves others behind them. */
+static void terms_end_with_their_degree(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_expr x = tp_sym_new(p, TP_S("x")), y = tp_sym_new(p, TP_S("y"));
+    tp_poly three, times, product, same;
+    memset(&three, 0x5a, sizeof three);
+    tp_poly_constant(&three, 3);
+    tp_poly_of(p, x, &times);
+    tp_poly_mul(&three, &times, &product);
+    tp_poly_of(p, tp_op2(p, TP_E_MUL, x, tp_const(p, 3)), &same);
+    assert_int_equal(product.n, 1);
+    assert_true(tp_same_monomial(&product.terms[0], &same.terms[0]));
+    assert_false(tp_same_monomial(&product.terms[0], &three.terms[0]));
+    tp_poly_of(p, y, &same);
+    assert_false(tp_same_monomial(&product.terms[0], &same.terms[0]));
+    tp_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_obligations),
-                                       cmocka_unit_test(planted_sums_are_found),
-                                       cmocka_unit_test(intervals_of_small_ranges),
-                                       cmocka_unit_test(chains_of_equations),
-                                       cmocka_unit_test(what_was_decided_is_remembered),
-                                       cmocka_unit_test(what_was_decided_is_recalled),
-                                       cmocka_unit_test(intervals_hold_every_value),
-                                       cmocka_unit_test(a_stop_by_the_clock_is_said),
-                                       cmocka_unit_test(a_query_takes_no_more_than_is_left)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_obligations),           cmocka_unit_test(planted_sums_are_found),
+        cmocka_unit_test(terms_end_with_their_degree),  cmocka_unit_test(intervals_of_small_ranges),
+        cmocka_unit_test(chains_of_equations),          cmocka_unit_test(what_was_decided_is_remembered),
+        cmocka_unit_test(what_was_decided_is_recalled), cmocka_unit_test(intervals_hold_every_value),
+        cmocka_unit_test(a_stop_by_the_clock_is_said),  cmocka_unit_test(a_query_takes_no_more_than_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
