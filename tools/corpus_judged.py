@@ -58,8 +58,6 @@ KNOWN = [
                                            ("recurrent_gdn-bt_4096", "v1/fused_gdn_recurrent_kernel.py", 300, 412, "v"))],
     Known("TP404", "l_hbm", "SWA-m-bq_8-bkvp_2", f"{_SWA}:240", "copy_start(bl_x2[", "the lanes behind those of the heads are never written and go out; the caller drops them",
           "`mla_swa.py:742` stores the lanes `:num_q_heads` of 128, line 240 copies all of them"),
-    *[Known("TP404", "l_hbm", "SWA-m-bq_8-bkvp_2", f"{_SWA}:{line}", text, "what was executed names `bl_x2` alone", "the replay traps at `l_hbm[2, 8]`, of `bl_x2`", right=False)
-      for line, text in ((566, "v = bkv_x2["), (560, "v = bq_x2["))],
     Known("TP504", "chunked_prefill_attention_kernel", "chunked_prefill_attention_kernel", "ejkernel/kernels/_pallas/tpu/prefill_page_attention/_pallas_impl_fwd.py:227",
           "v = k_vmem_buffer[v, :, :, :]",
           "the copies of two chunks count on one semaphore, so that a wait for this chunk may end by bytes of the next one",

@@ -35,6 +35,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
         *out = (tp_trapped){.arena = out->arena, .rule = r->trap.rule, .loc = r->trap.loc};
         out->message = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.message));
         out->subject = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.subject));
+        out->origin = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.origin));
         out->loc.pointer = tp_printf(out->arena, "%.*s", TP_FMT(r->trap.loc.pointer));
         for (uint32_t i = 0; i < r->trap.coordinates.len; i++)
             tp_push(out->arena, out->step, r->trap.coordinates.at[i]);

@@ -29,6 +29,7 @@ typedef struct tp_trapped {
     const char *rule; /* NULL: it did not trap */
     tp_str message;
     tp_str subject; /* operand, or empty */
+    tp_str origin;  /* operand in which what is undefined was born, or empty */
     tp_loc loc;     /* empty: of no statement */
     TP_VEC(tp_binding) step;
 } tp_trapped;

@@ -253,6 +253,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
     c.rests_on = nmeeting ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     tp_flow_vars(a, f, s->rank, s->dims, &c);
     c.subject = output ? a->k->operands[s->operand].name : source->name;
+    c.origin = source->name;
     c.loc = tp_body_loc(a, l->read, s->syntax);
     if (!l->read && output)
         c.loc = a->k->operands[s->operand].loc;

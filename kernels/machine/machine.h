@@ -14,6 +14,7 @@
 typedef struct tp_trap {
     const char *rule; /* its code: one of TP_RULE_… */
     tp_str subject;   /* operand, or empty */
+    tp_str origin;    /* of what is undefined: the operand in which it was born, or empty */
     tp_str message;   /* one line: what, where, born where */
     int64_t step;     /* number of the step in grid order, -1: before or after the walk */
     TP_VEC(tp_binding) coordinates;

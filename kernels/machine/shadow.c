@@ -19,6 +19,11 @@ tp_origin_kind tp_origin_kind_of(tp_origin o)
     return (tp_origin_kind)(o >> 60 & 7);
 }
 
+static uint32_t origin_operand(tp_origin o)
+{
+    return (uint32_t)(o >> 52 & 0xff);
+}
+
 const char *tp_origin_rule(tp_origin o)
 {
     switch (tp_origin_kind_of(o)) {
@@ -66,7 +71,7 @@ tp_str tp_origin_step_text(tp_machine *m, int64_t step)
 
 tp_str tp_origin_text(tp_machine *m, tp_origin o)
 {
-    uint32_t operand = (uint32_t)(o >> 52 & 0xff);
+    uint32_t operand = origin_operand(o);
     size_t lane = (size_t)(o >> STEP_BITS & LANE_MASK);
     if (tp_origin_kind_of(o) == TP_BORN_CAST)
         return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
@@ -409,6 +414,8 @@ void tp_mark_stored(tp_machine *m, tp_cells *c)
 
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink)
 {
+    if (tp_origin_kind_of(o) != TP_BORN_CAST)
+        m->trap->origin = m->refs[origin_operand(o)].operand->name;
     tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink,
                   TP_FMT(tp_origin_text(m, o)));
 }
