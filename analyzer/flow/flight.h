@@ -65,6 +65,10 @@ typedef struct flight_sums {
 } flight_sums;
 /* False: they are not known; x->why and x->at. */
 bool flight_sum(proof *x, uint32_t operand, flight_sums *out);
+/* tally.c: the condition of some choice in e, of which no part is a choice itself; no id: there is none. */
+tp_expr flight_choice(const tp_exprs *p, tp_expr e);
+/* ... e where that condition holds, or does not. */
+tp_expr flight_chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes);
 /* tally.c: the goal, choice by choice, so that sums without choices are left. */
 bool flight_follows(proof *x, tp_expr given, tp_expr goal);
 /* ring.c: do all devices count alike, so that flight_tally() speaks of each of them? False: x->why and x->at. */

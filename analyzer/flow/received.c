@@ -44,30 +44,6 @@ static tp_expr with(const reading *r, tp_expr e, tp_expr sym, tp_expr value)
 
 /* ---- guesses ---- */
 
-/* Some condition of a choice in e; no id: there is none. */
-static tp_expr a_choice(const tp_exprs *p, tp_expr e)
-{
-    const tp_expr_node *n = tp_expr_get(p, e);
-    tp_expr part[] = {n->a, n->b, n->c}, found = {0};
-    for (uint32_t i = 0; i < 3 && !found.id; i++)
-        found = part[i].id ? a_choice(p, part[i]) : found;
-    return found.id || n->op != TP_E_ITE ? found : n->a;
-}
-
-static tp_expr chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
-{
-    const tp_expr_node n = *tp_expr_get(p, e);
-    if (n.op == TP_E_ITE && tp_same(n.a, condition))
-        return chosen(p, yes ? n.b : n.c, condition, yes);
-    if (!n.a.id || n.op == TP_E_READ)
-        return e;
-    tp_expr a = chosen(p, n.a, condition, yes);
-    if (!n.b.id)
-        return tp_op1(p, n.op, a);
-    tp_expr b = chosen(p, n.b, condition, yes);
-    return n.c.id ? tp_ite(p, a, b, chosen(p, n.c, condition, yes)) : tp_op2(p, n.op, a, b);
-}
-
 /* What has no equation: of this step and turn, of the one before, the first or the last. */
 static void guess_rest(reading *r, const writer *y, uint32_t next, tp_expr writes)
 {
@@ -111,10 +87,10 @@ static void solve(reading *r, const writer *y, uint32_t next, const tp_expr *lef
         guess_rest(r, y, 0, writes);
         return;
     }
-    tp_expr choice = a_choice(p, left[next]), now[MOST_EQUATIONS];
+    tp_expr choice = flight_choice(p, left[next]), now[MOST_EQUATIONS];
     memcpy(now, left, sizeof now);
     for (int yes = 0; choice.id && yes < 2; yes++) {
-        now[next] = chosen(p, left[next], choice, yes);
+        now[next] = flight_chosen(p, left[next], choice, yes);
         solve(r, y, next, now, writes);
     }
     if (choice.id)

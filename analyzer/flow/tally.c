@@ -170,37 +170,35 @@ static bool execute_some(tally *t)
 
 /* ---- proving ---- */
 
-/* The condition of some choice in e, of which no part is a choice itself; no id: there is none. */
-static tp_expr a_choice(const tp_exprs *p, tp_expr e)
+tp_expr flight_choice(const tp_exprs *p, tp_expr e)
 {
     const tp_expr_node *n = tp_expr_get(p, e);
     tp_expr part[] = {n->a, n->b, n->c}, found = {0};
     for (uint32_t i = 0; i < 3 && !found.id; i++)
         if (part[i].id)
-            found = a_choice(p, part[i]);
+            found = flight_choice(p, part[i]);
     return found.id || n->op != TP_E_ITE ? found : n->a;
 }
 
-/* e where the condition holds, or does not. */
-static tp_expr chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
+tp_expr flight_chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
 {
     const tp_expr_node n = *tp_expr_get(p, e);
     if (n.op == TP_E_ITE && tp_same(n.a, condition))
-        return chosen(p, yes ? n.b : n.c, condition, yes);
+        return flight_chosen(p, yes ? n.b : n.c, condition, yes);
     if (!n.a.id || n.op == TP_E_READ)
         return e;
-    tp_expr a = chosen(p, n.a, condition, yes);
+    tp_expr a = flight_chosen(p, n.a, condition, yes);
     if (!n.b.id)
         return tp_op1(p, n.op, a);
-    tp_expr b = chosen(p, n.b, condition, yes);
-    return n.c.id ? tp_ite(p, a, b, chosen(p, n.c, condition, yes)) : tp_op2(p, n.op, a, b);
+    tp_expr b = flight_chosen(p, n.b, condition, yes);
+    return n.c.id ? tp_ite(p, a, b, flight_chosen(p, n.c, condition, yes)) : tp_op2(p, n.op, a, b);
 }
 
 /* Choice by choice, so that sums are left. */
 bool flight_follows(proof *x, tp_expr given, tp_expr goal)
 {
     tp_exprs *p = x->a->p;
-    tp_expr choice = a_choice(p, goal);
+    tp_expr choice = flight_choice(p, goal);
     if (!choice.id)
         return fleet_follows(x, &given, 1, goal);
     bool quick = x->quick, good = true;
@@ -209,7 +207,7 @@ bool flight_follows(proof *x, tp_expr given, tp_expr goal)
         x->quick = true;
         bool never = fleet_follows(x, &side, 1, tp_const(p, 0));
         x->quick = quick;
-        good = never || flight_follows(x, side, chosen(p, goal, choice, yes));
+        good = never || flight_follows(x, side, flight_chosen(p, goal, choice, yes));
     }
     return good;
 }
