@@ -53,6 +53,18 @@ ATTRIBUTE WORD OF(pow, u10)(WORD, WORD);
 #define pow(x, y) ((vector)OF(pow, u10)((WORD)(x), (WORD)(y)))
 #define sqrt(x) ((vector)ROOT((WORD)(x)))
 
+/* SLEEF's NaNs have another sign in each instruction set, which a bitcast shows: here all are the same. */
+static inline ATTRIBUTE vector NAME(one_nan)(vector v)
+{
+#if LANES == 1
+    return v == v ? v : (NUMBER)__builtin_nan("");
+#else
+    __typeof__(v == v) number = v == v;
+    vector nan = (vector){0} + (NUMBER)__builtin_nan("");
+    return (vector)(((__typeof__(number))v & number) | ((__typeof__(number))nan & ~number));
+#endif
+}
+
 /* n elements from p, or n times p[0]; what is missing to a vector is 0. */
 static inline ATTRIBUTE vector NAME(take)(const NUMBER *p, bool scalar, size_t n)
 {
@@ -81,12 +93,12 @@ static inline const NUMBER *NAME(line)(const void *data, size_t q, ptrdiff_t pit
             for (; at + LANES <= n && !scalar_a && (!b || !scalar_b); at += LANES) {                                   \
                 vector x = *(const vector *)(a + at), y = *(const vector *)(b ? b + at : a + at);                      \
                 (void)y;                                                                                               \
-                *(vector *)(r + at) = f;                                                                               \
+                *(vector *)(r + at) = NAME(one_nan)(f);                                                                \
             }                                                                                                          \
             for (size_t some; at < n; at += some) {                                                                    \
                 some = n - at < LANES ? n - at : LANES;                                                                \
                 vector x = NAME(take)(scalar_a ? a : a + at, scalar_a, some),                                          \
-                       y = b ? NAME(take)(scalar_b ? b : b + at, scalar_b, some) : x, v = f;                           \
+                       y = b ? NAME(take)(scalar_b ? b : b + at, scalar_b, some) : x, v = NAME(one_nan)(f);            \
                 (void)y;                                                                                               \
                 memcpy(r + at, &v, some * sizeof *r);                                                                  \
             }                                                                                                          \

@@ -221,13 +221,6 @@ static void moves_are_what_they_say(void **state)
     }
 }
 
-static bool same_bits(const void *a, const void *b, size_t size)
-{
-    double x = size == sizeof(float) ? (double)*(const float *)a : *(const double *)a,
-           y = size == sizeof(float) ? (double)*(const float *)b : *(const double *)b;
-    return memcmp(a, b, size) == 0 || (isnan(x) && isnan(y));
-}
-
 /* Any bit pattern, or a number where the functions have something to say. */
 static void draw(tp_rng *rng, bool any, size_t size, double scale, void *to)
 {
@@ -268,7 +261,7 @@ static void elementary_functions_do_not_depend_on_the_instruction_set(void **sta
                 scalars(&TP_ONE_ROW, count, a, scalar_a, two ? b : NULL, scalar_b, want);
                 here(&TP_ONE_ROW, count, a, scalar_a, two ? b : NULL, scalar_b, got);
                 for (size_t i = 0; i < count; i++)
-                    if (!same_bits(want + i * size, got + i * size, size))
+                    if (memcmp(want + i * size, got + i * size, size) != 0)
                         fail_msg("%s: element %zu of round %u of %zu bytes is another on %s", tp_prim_info(p)->name, i,
                                  round, size, all[at].name);
             }
