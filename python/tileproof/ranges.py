@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from . import engine
 from .errors import TileproofError
 
 Ranges = Mapping[str, tuple[Any, Any]]  # by input: least and greatest; None: any
@@ -16,6 +15,7 @@ def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
     """Note in the spec between what the integers of a call lie that are labels, indices, lengths: an author who gives
     such an array means numbers of that kind. `operands`: those of the call, None where not known. Integers that fill
     more than half of what their dtype holds may be any."""
+    from . import engine
     from .jaxpr import np
 
     seen, of = {}, dict(zip(engine.operands_of(spec), operands or [], strict=False))
@@ -47,6 +47,7 @@ def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
 
 def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping[str, int]) -> dict[int, dict[str, Any]]:
     """By the number of an argument, as jax flattens them, the "values" of the input that it is of some kernel, at these sizes."""
+    from . import engine
     from . import jaxpr as jx
     from .reference import origins
 
