@@ -496,6 +496,13 @@ tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
     return b.id ? tp_op2(p, k.op, a, b) : tp_op1(p, k.op, a);
 }
 
+tp_expr tp_expr_replace(tp_exprs *p, tp_expr e, uint32_t sym, tp_expr by)
+{
+    tp_expr *with = TP_NEWN(p->arena, tp_expr, sym + 1);
+    with[sym] = by;
+    return tp_expr_subst(p, e, with, sym + 1);
+}
+
 /* ---- polynomial normal form ---- */
 
 static int compare_terms(const tp_term *a, const tp_term *b)

@@ -156,6 +156,8 @@ bool tp_expr_mentions(const tp_exprs *p, tp_expr e, uint32_t sym);
 void tp_expr_mark_symbols(const tp_exprs *p, tp_expr e, bool *marks);
 /* Replace symbols: with[i] (id 0: keep) for symbol i < n. */
 tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n);
+/* The same of one symbol. */
+tp_expr tp_expr_replace(tp_exprs *p, tp_expr e, uint32_t sym, tp_expr by);
 void tp_expr_print(tp_buf *b, const tp_exprs *p, tp_expr e);
 tp_str tp_expr_text(const tp_exprs *p, tp_expr e);
 

@@ -213,6 +213,15 @@ typedef struct tp_program {
     TP_VEC(tp_named_value) names; /* of locals, in the order of the text; a name may have several */
 } tp_program;
 
+/* The first name of a local that has this value; empty: there is none. */
+static inline tp_str tp_local_name(const tp_program *p, tp_vid v)
+{
+    for (uint32_t i = 0; i < p->names.len; i++)
+        if (p->names.at[i].value == v)
+            return p->names.at[i].name;
+    return (tp_str){NULL, 0};
+}
+
 /* Does the statement write a value to a ref? */
 static inline bool tp_writes(const tp_statement *s)
 {

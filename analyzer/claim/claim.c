@@ -237,7 +237,7 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         f->witness = w;
         tp_table_reads reads = reads_of(a, c);
         tp_witness_tables(a, &reads, d.env, w);
-        if (!a->o->verdicts_only && c->goal.id) /* several questions have no goal */
+        if (!a->o->verdicts_only && c->goal.id && !c->unconditional) /* several questions have no goal */
             f->holds_when = tp_holds_when(a, c, d.env);
         if (f->holds_when.n)
             tp_propose_where(a, f, f->holds_when);

@@ -67,11 +67,11 @@ typedef struct tp_claim {
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
      * only if the machine traps at this place there, else the claim is unknown. */
     const char *approximate;
-    tp_str
-        origin; /* operand in which what is undefined would be born, or empty: a trap of another one is no evidence */
+    tp_str origin; /* the operand of what is undefined, or empty: a trap of another one is no evidence */
     const struct tp_claim *beside; /* others that its finding stands for: a precondition is one of all of them */
     uint32_t nbeside;
-    bool any_case; /* asked for the verdict alone: the case that is found may be any */
+    bool unconditional; /* no condition on sizes is enough */
+    bool any_case;      /* asked for the verdict alone: the case that is found may be any */
     bool executed; /* where the goal fails, the machine traps in this statement: what is unknown is proven where it runs
                       to the end */
 } tp_claim;

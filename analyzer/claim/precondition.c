@@ -97,13 +97,10 @@ static bool leaves_little(tp_analysis *a, tp_expr premise)
     const tp_expr_node n = *tp_expr_get(a->p, premise);
     int64_t bound, lo, hi, least;
     for (uint32_t i = 0; i < a->nsizes; i++)
-        if (n.op == TP_E_GE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
-            tp_expr_is_const(a->p, a->vars[i].lo, &lo) && tp_expr_is_const(a->p, a->vars[i].hi, &hi) &&
-            bound >= hi + 1 - (hi - lo + 1) / PART)
-            return true;
-    for (uint32_t i = 0; i < a->nsizes; i++)
-        if (n.op == TP_E_LE && tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
-            tp_expr_is_const(a->p, a->vars[i].lo, &lo) && bound <= lo)
+        if (tp_same(n.a, tp_sym(a->p, a->vars[i].sym)) && tp_expr_is_const(a->p, n.b, &bound) &&
+            tp_expr_is_const(a->p, a->vars[i].lo, &lo) &&
+            ((n.op == TP_E_LE && bound <= lo) ||
+             (n.op == TP_E_GE && tp_expr_is_const(a->p, a->vars[i].hi, &hi) && bound >= hi + 1 - (hi - lo + 1) / PART)))
             return true;
     for (uint32_t i = 0; i < a->nsizes; i++) /* one multiple */
         if (n.op == TP_E_EQ && tp_expr_get(a->p, n.a)->op == TP_E_MOD &&

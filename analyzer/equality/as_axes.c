@@ -105,13 +105,13 @@ static bool has_while(const tp_statement *s, void *ctx)
     return s->kind == TP_WHILE;
 }
 
-static void note_assigned(turning *x, const tp_region *r)
+static void note_assigned(const tp_region *r, bool *assigned)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         if (r->at[i].kind == TP_ASSIGN)
-            x->assigned[r->at[i].var] = true;
-        note_assigned(x, &r->at[i].body);
-        note_assigned(x, &r->at[i].orelse);
+            assigned[r->at[i].var] = true;
+        note_assigned(&r->at[i].body, assigned);
+        note_assigned(&r->at[i].orelse, assigned);
     }
 }
 
@@ -153,7 +153,7 @@ static bool find_axes(turning *x, const tp_region *r)
         if (counts_turns)
             return false;
         if (!x->n)
-            note_assigned(x, &s->body);
+            note_assigned(&s->body, x->assigned);
         x->loops[x->n++] = (loop_axis){t, some ? t->count : tp_op2(x->p, TP_E_MAX, t->count, one),
                                        some ? (tp_expr){0} : tp_op2(x->p, TP_E_LT, t->counter, t->count)};
         if (!find_axes(x, &s->body))
@@ -235,9 +235,9 @@ static uint32_t scratch_of(turning *x, tp_vid variable)
                         .alias = -1,
                         .ref_rank = v->rank,
                         .ref_shape = v->dims};
-        for (uint32_t i = 0; i < x->from->body->names.len; i++)
-            if (x->from->body->names.at[i].value == variable)
-                o.name = x->from->body->names.at[i].name;
+        tp_str name = tp_local_name(x->from->body, variable);
+        if (name.n)
+            o.name = name;
         tp_push(x->arena, x->operands, o);
         x->scratch[variable] = (int32_t)x->operands.len;
     }
@@ -325,10 +325,7 @@ static void enter(turning *x, tp_region *into, const tp_statement *s, tp_expr wh
 
 static tp_expr at_turn(turning *x, tp_expr e, tp_expr counter, tp_expr turn)
 {
-    uint32_t n = tp_sym_count(x->p);
-    tp_expr *with = TP_NEWN(x->arena, tp_expr, n);
-    with[tp_expr_get(x->p, counter)->value] = turn;
-    return tp_expr_normal(x->p, tp_expr_subst(x->p, e, with, n));
+    return tp_expr_normal(x->p, tp_expr_replace(x->p, e, (uint32_t)tp_expr_get(x->p, counter)->value, turn));
 }
 
 /* To be proven: the variable, as it is here, is that number. */
@@ -355,12 +352,10 @@ static void hand_on(turning *x, const tp_statement *loop, const loop_axis *l, mo
                     tp_region *into)
 {
     tp_exprs *p = x->p;
-    bool *here = TP_NEWN(x->arena, bool, x->from->body->values.len + 1), *all = x->assigned;
+    bool *here = TP_NEWN(x->arena, bool, x->from->body->values.len + 1);
     tp_expr counter = l->turns->counter, next = tp_op2(p, TP_E_ADD, counter, tp_const(p, 1));
     tp_expr turns = l->runs.id ? tp_op2(p, TP_E_MAX, l->turns->count, tp_const(p, 0)) : l->turns->count;
-    x->assigned = here;
-    note_assigned(x, &loop->body);
-    x->assigned = all;
+    note_assigned(&loop->body, here);
     for (tp_vid v = 0; (uint32_t)v < x->from->body->values.len; v++) {
         if (!here[v] || is_scratch(x, v))
             continue;
@@ -591,9 +586,9 @@ static tp_axis *axes_of(const turning *x)
         *to = (tp_axis){.name = TP_S("turn"),
                         .steps = tp_expr_normal(x->p, x->loops[i].steps),
                         .sym = (uint32_t)tp_expr_get(x->p, x->loops[i].turns->counter)->value};
-        for (uint32_t k = 0; k < x->from->body->names.len; k++)
-            if (x->from->body->names.at[k].value == x->loops[i].turns->loop->var)
-                to->name = x->from->body->names.at[k].name;
+        tp_str name = tp_local_name(x->from->body, x->loops[i].turns->loop->var);
+        if (name.n)
+            to->name = name;
     }
     return axes;
 }

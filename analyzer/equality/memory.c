@@ -13,9 +13,7 @@ static tp_expr axis_sym(const summary *s, uint32_t a)
 
 tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step)
 {
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
-    with[s->k->axes[axis].sym] = step;
-    return tp_expr_subst(s->p, e, with, tp_sym_count(s->p));
+    return tp_expr_replace(s->p, e, s->k->axes[axis].sym, step);
 }
 
 /* The axis that alone moves the blocks of dimension d, by an entry of a table; naxes: it is not so. */

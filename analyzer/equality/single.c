@@ -281,9 +281,7 @@ static tp_expr own_value(summary *s, const bound_sum *c, tp_expr entry)
 /* e where x's counter is `at`. */
 static tp_expr put_counter(summary *s, const bound_sum *x, tp_expr e, tp_expr at)
 {
-    tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
-    with[x->f.counter[x->k]] = at;
-    return tp_expr_subst(s->p, e, with, tp_sym_count(s->p));
+    return tp_expr_replace(s->p, e, x->f.counter[x->k], at);
 }
 
 /* Where the conditions of y hold, is `back` a point of x, which leads there again? */

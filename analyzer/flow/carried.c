@@ -29,9 +29,8 @@ typedef struct loop {
 
 static tp_expr at_turn(const loop *l, tp_expr e, tp_expr turn)
 {
-    tp_expr *with = flow_identity(l->f);
-    with[tp_expr_get(l->f->a->p, l->counter)->value] = turn;
-    return tp_expr_normal(l->f->a->p, tp_expr_subst(l->f->a->p, e, with, tp_sym_count(l->f->a->p)));
+    tp_exprs *p = l->f->a->p;
+    return tp_expr_normal(p, tp_expr_replace(p, e, (uint32_t)tp_expr_get(p, l->counter)->value, turn));
 }
 
 static tp_expr number(const loop *l, int64_t n)

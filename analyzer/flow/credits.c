@@ -157,11 +157,7 @@ static bool find_quiet(arrivals *w, uint32_t copies, uint32_t operand)
     bool good = w->summed[copies];
     memcpy(vars, outer, n * sizeof *vars);
     for (uint32_t d = 0; d < o->ref_rank && good; d++)
-        vars[n + d] = (tp_var){.sym = (uint32_t)tp_expr_get(w->p, w->sums[copies].element[d])->value,
-                               .lo = tp_const(w->p, 0),
-                               .hi = tp_op2(w->p, TP_E_SUB, o->ref_shape[d], tp_const(w->p, 1)),
-                               .multiple_of = 1,
-                               .step = true};
+        vars[n + d] = fleet_element(w->x, copies, d, w->sums[copies].element[d]);
     w->x->extra = vars;
     w->x->nextra = n + o->ref_rank;
     for (uint32_t i = 0; i < w->f->events.len && good; i++) {

@@ -307,3 +307,14 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
         tp_push(x->a->arena, *all, ((flight){.guard = waiting, .event = *e, .wait = true}));
     return true;
 }
+
+tp_var fleet_element(proof *x, uint32_t operand, uint32_t d, tp_expr sym)
+{
+    tp_exprs *p = x->a->p;
+    tp_expr extent = x->a->k->operands[operand].ref_shape[d];
+    return (tp_var){.sym = (uint32_t)tp_expr_get(p, sym)->value,
+                    .lo = tp_const(p, 0),
+                    .hi = tp_op2(p, TP_E_SUB, extent, tp_const(p, 1)),
+                    .multiple_of = 1,
+                    .step = true};
+}

@@ -65,6 +65,8 @@ typedef struct flight_sums {
 } flight_sums;
 /* False: they are not known; x->why and x->at. */
 bool flight_sum(proof *x, uint32_t operand, flight_sums *out);
+/* fleet.c: a variable for an element of dimension d of the operand. */
+tp_var fleet_element(proof *x, uint32_t operand, uint32_t d, tp_expr sym);
 /* tally.c: the condition of some choice in e, of which no part is a choice itself; no id: there is none. */
 tp_expr flight_choice(const tp_exprs *p, tp_expr e);
 /* ... e where that condition holds, or does not. */

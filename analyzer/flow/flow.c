@@ -384,7 +384,7 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
 }
 
 /* One turn of a `for`, whose variable has this value. */
-static void walk_body(flow *f, const tp_statement *s, tp_expr value)
+static void walk_for(flow *f, const tp_statement *s, tp_expr value)
 {
     tp_flow_turn *turn = TP_NEW(f->a->arena, tp_flow_turn);
     *turn = (tp_flow_turn){f->turn, s->syntax, value};
@@ -453,7 +453,7 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
 void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
 {
     if (s->kind == TP_LOOP) {
-        walk_body(f, s, variable);
+        walk_for(f, s, variable);
         return;
     }
     if (s->kind == TP_WHILE) {
@@ -497,7 +497,7 @@ static void walk_loop(flow *f, const tp_statement *s)
         int64_t outer = f->unrolled;
         f->unrolled *= trips ? trips : 1;
         for (int64_t t = 0; t < trips; t++)
-            walk_body(f, s, tp_const(p, lo + t * s->by));
+            walk_for(f, s, tp_const(p, lo + t * s->by));
         f->unrolled = outer;
         return;
     }

@@ -147,9 +147,8 @@ static tp_str new_block(tp_analysis *a, const tp_operand *o)
             tp_expr step = tp_sym(a->p, a->k->axes[x].sym);
             if (a->k->axes[x].parallel || !tp_same(map.a, step) || map.b.id)
                 continue;
-            tp_expr *before = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-            before[a->k->axes[x].sym] = mk(a, TP_E_MAX, mk(a, TP_E_SUB, step, num(a, 1)), num(a, 0));
-            tp_expr index = o->dims[d].index, last = tp_expr_subst(a->p, index, before, tp_sym_count(a->p));
+            tp_expr before = mk(a, TP_E_MAX, mk(a, TP_E_SUB, step, num(a, 1)), num(a, 0)), index = o->dims[d].index,
+                    last = tp_expr_replace(a->p, index, a->k->axes[x].sym, before);
             return tp_message(a, "%.*s == 0 or %.*s != %.*s", TP_FMT(a->k->axes[x].name), TP_FMT(tp_text(a, index)),
                               TP_FMT(tp_text(a, last)));
         }

@@ -36,10 +36,7 @@ typedef struct reading {
 
 static tp_expr with(const reading *r, tp_expr e, tp_expr sym, tp_expr value)
 {
-    uint32_t n = tp_sym_count(r->w.p);
-    tp_expr *map = TP_NEWN(r->w.x->a->arena, tp_expr, n);
-    map[tp_expr_get(r->w.p, sym)->value] = value;
-    return tp_expr_subst(r->w.p, e, map, n);
+    return tp_expr_replace(r->w.p, e, (uint32_t)tp_expr_get(r->w.p, sym)->value, value);
 }
 
 /* ---- guesses ---- */
@@ -213,7 +210,6 @@ static bool is_written(reading *r, uint32_t at, tp_place place)
     tp_var vars[ROOM];
     const tp_var *outer = w->x->extra;
     uint32_t n = w->x->nextra;
-    const tp_operand *o = &w->x->a->k->operands[place.operand];
     tp_expr given = at < w->f->events.len ? arrivals_happens(w, at) : tp_const(p, 1), when = given;
     if (!place.known)
         return fleet_fails(w->x, "which elements are read here depends on data", &w->f->events.at[at]);
@@ -224,11 +220,7 @@ static bool is_written(reading *r, uint32_t at, tp_place place)
     for (uint32_t d = 0; d < place.rank; d++) {
         tp_expr size = tp_op2(p, TP_E_MUL, tp_const(p, place.stride[d]), place.size[d]);
         given = all_of(w, given, within(r, place.start[d], r->element[d], tp_op2(p, TP_E_ADD, place.start[d], size)));
-        vars[n + d] = (tp_var){.sym = (uint32_t)tp_expr_get(p, r->element[d])->value,
-                               .lo = tp_const(p, 0),
-                               .hi = tp_op2(p, TP_E_SUB, o->ref_shape[d], tp_const(p, 1)),
-                               .multiple_of = 1,
-                               .step = true};
+        vars[n + d] = fleet_element(w->x, place.operand, d, r->element[d]);
     }
     w->x->extra = vars;
     w->x->nextra = n + place.rank;

@@ -379,11 +379,7 @@ static bool tally_any(tally *t)
         t->at[d] = e;
         t->given = tp_op2(p, TP_E_AND, t->given,
                           tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, e, zero), tp_op2(p, TP_E_LT, e, o->ref_shape[d])));
-        t->any[t->nany++] = (tp_var){.sym = (uint32_t)tp_expr_get(p, e)->value,
-                                     .lo = zero,
-                                     .hi = tp_op2(p, TP_E_SUB, o->ref_shape[d], tp_const(p, 1)),
-                                     .multiple_of = 1,
-                                     .step = true};
+        t->any[t->nany++] = fleet_element(x, t->operand, d, e);
     }
     x->extra = t->any;
     x->nextra = t->nany;

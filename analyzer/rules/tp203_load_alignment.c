@@ -147,11 +147,7 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
         tp_use_unknown(a, &c, "the compiler does not see it where no multiple_of claims it");
         return;
     }
-    tp_claim unseen = {.goal = num(a, 0)}; /* no bound on sizes makes the compiler see it */
-    if (!visible) {
-        c.beside = &unseen;
-        c.nbeside = 1;
-    }
+    c.unconditional = !visible; /* no bound on sizes makes the compiler see it */
     if (tp_expr_reads(a->p, u->value))
         c.approximate = "the start depends on a table: the compiler refuses it where no multiple_of claims it";
     const int64_t *env;

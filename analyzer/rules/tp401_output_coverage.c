@@ -68,11 +68,9 @@ static void find_element_witness(tp_analysis *a, const tp_operand *o, tp_expr *s
         for (uint32_t n = 0; n < a->k->naxes && o->dims[d].kind == TP_DIM_ELEMENT; n++) {
             if (!tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[n].sym) || step[n].id)
                 continue;
-            tp_expr *at = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-            at[a->k->axes[n].sym] = num(a, 0);
-            tp_expr zero = tp_expr_subst(a->p, tp_window_start(a, o, d), at, tp_sym_count(a->p));
-            at[a->k->axes[n].sym] = num(a, 1);
-            tp_expr one = tp_expr_subst(a->p, tp_window_start(a, o, d), at, tp_sym_count(a->p));
+            uint32_t axis = a->k->axes[n].sym;
+            tp_expr zero = tp_expr_replace(a->p, tp_window_start(a, o, d), axis, num(a, 0)),
+                    one = tp_expr_replace(a->p, tp_window_start(a, o, d), axis, num(a, 1));
             tp_expr stride = tp_expr_normal(a->p, mk(a, TP_E_SUB, one, zero));
             int64_t c;
             if (tp_expr_is_const(a->p, stride, &c) && c < 0) { /* backwards: the first such step */

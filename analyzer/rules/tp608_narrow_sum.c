@@ -95,14 +95,6 @@ static int64_t turns_of(const narrow_sums *n, const tp_statement *s)
     return turns < 0 ? LEAST : s->by > 1 ? turns / s->by : turns; /* not known: as many as there may be */
 }
 
-static tp_str name_of(const narrow_sums *n, tp_vid v)
-{
-    for (uint32_t i = 0; i < n->a->k->body->names.len; i++)
-        if (n->a->k->body->names.at[i].value == v)
-            return n->a->k->body->names.at[i].name;
-    return TP_S("a local");
-}
-
 /* `top`: statements of every step, in order. `turns` of loops around: how often it runs in a step. */
 static void check_region(narrow_sums *n, const tp_region *r, bool top, int64_t turns)
 {
@@ -119,9 +111,11 @@ static void check_region(narrow_sums *n, const tp_region *r, bool top, int64_t t
                 advise(n, s, o->name, o->dtype, TP_S("the turns of a loop"));
             n->restarted[s->access->operand] |= top && !adds;
         }
+        tp_str name = s->kind == TP_ASSIGN ? tp_local_name(n->a->k->body, s->var) : (tp_str){NULL, 0};
         if (s->kind == TP_ASSIGN && turns >= LEAST && is_narrow(n->a->k->body->values.at[s->var].dtype) &&
             adds_to(n, s->value, NULL, s->var))
-            advise(n, s, name_of(n, s->var), n->a->k->body->values.at[s->var].dtype, TP_S("the turns of a loop"));
+            advise(n, s, name.n ? name : TP_S("a local"), n->a->k->body->values.at[s->var].dtype,
+                   TP_S("the turns of a loop"));
         bool loop = s->kind == TP_LOOP || s->kind == TP_WHILE;
         int64_t inside = s->kind == TP_LOOP ? turns_of(n, s) : s->kind == TP_WHILE ? LEAST : turns;
         check_region(n, &s->body, top && !loop && s->kind != TP_IF, inside > turns ? inside : turns);

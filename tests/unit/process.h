@@ -114,4 +114,16 @@ static inline const char *string_of(struct json_object *o, const char *key)
     return v ? json_object_get_string(v) : "";
 }
 
+/* Does a finding of this verdict say that the spec is wrong? */
+static inline bool is_bad(const char *verdict)
+{
+    return strcmp(verdict, "violated") == 0 || strcmp(verdict, "vacuous") == 0;
+}
+
+/* ... or leave it open? */
+static inline bool is_open(const char *verdict)
+{
+    return is_bad(verdict) || strcmp(verdict, "unknown") == 0;
+}
+
 #endif

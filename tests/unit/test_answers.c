@@ -3,19 +3,11 @@
  * executed for itself. The gallery, and random kernels, on integers and on other numbers. The digest of all outputs is
  * printed: builds for other instruction sets print the same (tools/answers.sh). TEST_SEED and TEST_TRIALS change what
  * is drawn, TEST_ELEMENTS how large the gallery's cases may be. */
-#include <glob.h>
-
-#include "kernels/trial/internal.h"
-#include "kernels/trial/trial.h"
+#include "tests/unit/gallery.h"
 #include "tests/unit/random_body.h"
 #include "tests/unit/random_joined.h"
 
 enum { TRIALS = 400, OPERANDS = 16, MOST_ELEMENTS = 1 << 16, MOST_STEPS = 100000 };
-
-typedef struct reading {
-    loaded *l;
-    tp_cases cases;
-} reading;
 
 typedef struct kernel_at {
     const tp_kernel *kernel;
@@ -130,38 +122,31 @@ static bool ways_agree(const kernel_at *at)
 
 /* ---- the gallery ---- */
 
-static void read_cases(void *ctx)
+typedef struct gallery_tally {
+    int64_t most; /* elements of a case */
+    uint32_t kernels;
+} gallery_tally;
+
+static void one_kernel(const reading *r, void *ctx)
 {
-    reading *r = ctx;
-    r->cases = tp_cases_read(&r->l->ctx, r->l->spec, 1);
+    static const tp_input_family FAMILIES[] = {TP_INPUT_INTEGERS, TP_INPUT_NORMAL};
+    gallery_tally *t = ctx;
+    bool any = false;
+    for (uint32_t c = 0; c < r->cases.len; c++) {
+        const tp_case *x = &r->cases.at[c];
+        for (size_t f = 0; f < 2 && tp_elements_of(x->kernel, x->env) <= t->most; f++)
+            any |= ways_agree(&(kernel_at){x->kernel, x->env, x->seed, FAMILIES[f], TP_S("")});
+    }
+    t->kernels += any;
 }
 
 static void the_gallery_has_one_answer(void **state)
 {
-    static const tp_input_family FAMILIES[] = {TP_INPUT_INTEGERS, TP_INPUT_NORMAL};
-    int64_t most = (int64_t)setting("TEST_ELEMENTS", MOST_ELEMENTS);
-    glob_t g;
-    uint32_t kernels = 0;
+    gallery_tally t = {.most = (int64_t)setting("TEST_ELEMENTS", MOST_ELEMENTS)};
     (void)state;
-    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
-    for (size_t i = 0; i < g.gl_pathc; i++) {
-        if (strstr(g.gl_pathv[i], "/broken/"))
-            continue;
-        reading r = {.l = load_file(g.gl_pathv[i])};
-        assert_non_null(r.l->spec);
-        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
-        bool any = false;
-        for (uint32_t c = 0; c < r.cases.len; c++) {
-            const tp_case *x = &r.cases.at[c];
-            for (size_t f = 0; f < 2 && tp_elements_of(x->kernel, x->env) <= most; f++)
-                any |= ways_agree(&(kernel_at){x->kernel, x->env, x->seed, FAMILIES[f], TP_S("")});
-        }
-        kernels += any;
-        unload(r.l);
-    }
-    globfree(&g);
-    printf("answers: %u kernels of the gallery\n", kernels);
-    assert_true(kernels >= 20);
+    for_gallery(one_kernel, &t);
+    printf("answers: %u kernels of the gallery\n", t.kernels);
+    assert_true(t.kernels >= 20);
 }
 
 /* ---- random kernels ---- */

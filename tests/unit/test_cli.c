@@ -52,11 +52,6 @@ static void check_basis(const char *path, struct json_object *finding, struct js
                  json_object_to_json_string(want));
 }
 
-static bool is_bad(const char *verdict)
-{
-    return strcmp(verdict, "violated") == 0 || strcmp(verdict, "vacuous") == 0;
-}
-
 static void check_expectation(const char *path)
 {
     tp_arena *a = tp_arena_new(0);

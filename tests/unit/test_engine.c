@@ -1,25 +1,11 @@
 /* The machine keeps to its arrays, whatever somebody said of the kernel; and it gives one answer: for the gallery, by
  * any number of threads, in order or in a seeded one, with strips of any length and alone, the same bytes. */
-#include <glob.h>
 #include <stdlib.h>
 
-#include "kernels/trial/internal.h"
-#include "kernels/trial/trial.h"
 #include "report/report.h"
-#include "tests/unit/support.h"
+#include "tests/unit/gallery.h"
 
 enum { MOST_ELEMENTS = 1 << 19, OPERANDS = 16 };
-
-typedef struct reading {
-    loaded *l;
-    tp_cases cases;
-} reading;
-
-static void read_cases(void *ctx)
-{
-    reading *r = ctx;
-    r->cases = tp_cases_read(&r->l->ctx, r->l->spec, 1);
-}
 
 static void run_it(tp_arena *a, const tp_case *c, tp_run_request how, tp_tensor *arrays)
 {
@@ -71,28 +57,27 @@ static uint32_t one_case(const tp_case *c)
     return 1;
 }
 
+typedef struct tally {
+    uint32_t kernels, cases;
+} tally;
+
+static void one_kernel(const reading *r, void *ctx)
+{
+    tally *t = ctx;
+    uint32_t before = t->cases;
+    for (uint32_t c = 0; c < r->cases.len; c++)
+        if (tp_elements_of(r->cases.at[c].kernel, r->cases.at[c].env) <= MOST_ELEMENTS)
+            t->cases += one_case(&r->cases.at[c]);
+    t->kernels += t->cases > before;
+}
+
 static void the_gallery_has_one_answer(void **state)
 {
-    glob_t g;
-    uint32_t kernels = 0, cases = 0;
+    tally t = {0};
     (void)state;
-    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
-    for (size_t i = 0; i < g.gl_pathc; i++) {
-        if (strstr(g.gl_pathv[i], "/broken/"))
-            continue;
-        reading r = {.l = load_file(g.gl_pathv[i])};
-        assert_non_null(r.l->spec);
-        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
-        uint32_t before = cases;
-        for (uint32_t c = 0; c < r.cases.len; c++)
-            if (tp_elements_of(r.cases.at[c].kernel, r.cases.at[c].env) <= MOST_ELEMENTS)
-                cases += one_case(&r.cases.at[c]);
-        kernels += cases > before;
-        unload(r.l);
-    }
-    globfree(&g);
-    print_message("engine: %u cases of %u gallery kernels, 8 ways each: one answer\n", cases, kernels);
-    assert_true(kernels >= 31 && cases >= 40);
+    for_gallery(one_kernel, &t);
+    print_message("engine: %u cases of %u gallery kernels, 8 ways each: one answer\n", t.cases, t.kernels);
+    assert_true(t.kernels >= 31 && t.cases >= 40);
 }
 
 /* ---- what is added in place ---- */

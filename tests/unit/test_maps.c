@@ -36,8 +36,7 @@ static void judge(place *p, const char *name, tp_str text, tally *n)
     n->tried++;
     for (size_t i = 0; i < json_object_array_length(findings); i++) {
         struct json_object *f = json_object_array_get_idx(findings, i);
-        const char *verdict = string_of(f, "verdict");
-        if (strcmp(verdict, "violated") != 0 && strcmp(verdict, "vacuous") != 0)
+        if (!is_bad(string_of(f, "verdict")))
             continue;
         if (first) {
             others++;

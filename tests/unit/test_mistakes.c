@@ -22,7 +22,7 @@ static struct json_object *first_open(struct json_object *spec)
     for (size_t i = 0; i < json_object_array_length(all); i++) {
         struct json_object *f = json_object_array_get_idx(all, i);
         const char *verdict = string_of(f, "verdict");
-        if (strcmp(verdict, "violated") == 0 || strcmp(verdict, "unknown") == 0 || strcmp(verdict, "vacuous") == 0)
+        if (is_open(verdict))
             return f;
         if (!advice && strcmp(verdict, "advice") == 0)
             advice = f;
