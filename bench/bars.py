@@ -74,7 +74,7 @@ def threads(record):
     """Of compute-bound kernels: wall time on an idle machine; else what a second thread adds to the CPU time."""
     text = "two threads at least 1.8 times as fast as one on compute-bound kernels (busy machine: at most 5 % more CPU time)"
     cores = [(r["kernel"], r["cores"]) for r in record["rows"] if "cores" in r]
-    idle = [(name, statistics.median(a / b for a, b in zip(*c["ms"]))) for name, c in cores if c["others"] <= IDLE]
+    idle = [(name, statistics.median(one / two for one, two in c["ms"])) for name, c in cores if c["others"] <= IDLE]
     bound = [r for r in record["rows"] if not page.moves_more(r, record)]
     more = statistics.geometric_mean(page.middle(r, "two threads", "reused") for r in bound) - 1 if bound else None
     if idle and len(idle) >= len(cores) / 2:

@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -455,11 +456,13 @@ def goes_on(times, fresh, turn):
 
 
 def in_rounds(sides, rounds):
-    """CPU and wall time of each side, round by round; none always follows the same other. An interpreter that fails has the name of its error."""
+    """CPU and wall time of each side, round by round, in an order of its own: what one does to the system's free pages is paid by the
+    next one, so that none may always follow the same other. An interpreter that fails has the name of its error."""
     times = {side: [] for side in sides}
     for i in range(rounds):
         order = [s for s in sides if isinstance(times[s], list) and len(times[s]) == i and goes_on(times[s], times["fresh"], i)]
-        for side in order[i % len(order):] + order[:i % len(order)]:
+        random.Random(i).shuffle(order)
+        for side in order:
             try:
                 times[side].append(clock(sides[side]))
             except Exception as e:  # noqa: BLE001

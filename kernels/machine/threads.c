@@ -8,7 +8,7 @@
 
 enum {
     MOST_THREADS = 256,
-    PIECES_EACH = 4,         /* so that one slow piece does not hold up all */
+    PIECES_EACH = 8,         /* so that one slow piece does not hold up all */
     WORTH_A_THREAD = 1 << 18 /* elements of windows: some 50 us */
 };
 
@@ -22,6 +22,13 @@ bool tp_crew_claims(const tp_machine *m, const tp_ref *r, size_t b)
     return atomic_compare_exchange_strong(claim, &nobody, me) || nobody == me;
 }
 
+/* The same ones in each run, there and back: where what a piece costs grows along an axis, or does so again and again
+ * (a causal mask), all have as much of it. */
+static int64_t piece_of(const tp_crew *c, uint32_t worker, int64_t round)
+{
+    return round * c->n + (round % 2 ? c->n - 1 - worker : worker);
+}
+
 static void work(void *arg)
 {
     tp_worker *w = arg;
@@ -32,8 +39,9 @@ static void work(void *arg)
     }
     w->machine.crew = c;
     w->machine.worker = w->number;
-    for (int64_t p = w->number; p < c->pieces && !atomic_load(&c->failed); p += c->n) /* the same ones in each run */
-        tp_walk_steps(&w->machine, c->outer * p / c->pieces * c->inner, c->outer * (p + 1) / c->pieces * c->inner);
+    for (int64_t round = 0, p; round * c->n < c->pieces && !atomic_load(&c->failed); round++)
+        if ((p = piece_of(c, w->number, round)) < c->pieces)
+            tp_walk_steps(&w->machine, c->outer * p / c->pieces * c->inner, c->outer * (p + 1) / c->pieces * c->inner);
 }
 
 static void *start(void *arg)
