@@ -378,6 +378,7 @@ static void guess(finder *f, uint32_t table, int round, bool any)
     span s = span_of(f, table);
     int64_t n = tp_entries_of(d), row = d->rank && d->dims[d->rank - 1] > 0 ? d->dims[d->rank - 1] : 1;
     tp_spend(f->c.arena, 2 * n);
+    f->c.work += n;
     style how = round == 0 ? LEAST : round == 1 ? RAMP : NEAR_LEAST;
     if (any)
         how = (style)tp_rng_below(&f->rng, STYLES);
@@ -751,7 +752,7 @@ bool tp_tables_search(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_ta
     if (!begin(&f, fixed, nfixed))
         return false;
     found = k->prepare && search_prepared(&f, fixed, nfixed, seed);
-    for (int round = 0; round < ROUNDS && !found && !k->prepare; round++) {
+    for (int round = 0; round < ROUNDS && !found && !k->prepare && f.c.work <= f.c.most; round++) {
         for (uint32_t t = 0; t < k->ntables; t++)
             guess(&f, t, seed ? round - VARIED : round, seed && round < VARIED); /* a seed asks for variety */
         found = repair_all(&f);
