@@ -133,7 +133,7 @@ TILEPROOF_API tileproof_status tileproof_run(const tileproof_kernel *kernel, con
 
 /* What tileproof_run() would want for the output `name`, with the inputs, tables and sizes of `arrays` and `options`,
  * where outputs may be absent: *dtype (of static duration), *rank, and as many extents in `shape`, which has room
- * for 8. */
+ * for 8. What inputs and tables hold is not looked at: whether it keeps the contracts, tileproof_run() says. */
 TILEPROOF_API tileproof_status tileproof_output_shape(const tileproof_kernel *kernel, const char *name,
                                                       const tileproof_array *arrays, size_t n,
                                                       const tileproof_run_options *options, const char **dtype,

@@ -264,6 +264,8 @@ static void bind(void *arg)
     fetch_tables(c);
     infer_sizes(c);
     check_shapes(c);
+    if (c->measures)
+        return;
     bind_tables(c);
     check_values(c);
 }

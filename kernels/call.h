@@ -24,8 +24,9 @@ typedef struct tp_call {
     uint32_t nsizes;
     const tp_dtype_param *dtypes;
     uint32_t ndtypes;
-    bool fills; /* an input for which fetch() says TP_E_USAGE is filled as cases are, which needs all sizes */
-    int family; /* tp_input_family, */
+    bool measures; /* shapes are asked for, nothing is run: contents of tables and inputs are not looked at */
+    bool fills;    /* an input for which fetch() says TP_E_USAGE is filled as cases are, which needs all sizes */
+    int family;    /* tp_input_family, */
     uint64_t seed;
     /* found by tp_call_bind() */
     const tp_kernel *kernel;

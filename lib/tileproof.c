@@ -521,7 +521,8 @@ tileproof_status tileproof_output_shape(const tileproof_kernel *kernel, const ch
     tp_arena *a = tp_pool_take(kernel->pool, c.base.o->max_memory ? c.base.o->max_memory : (size_t)2048 << 20);
     if (!a)
         return TILEPROOF_MEMORY;
-    c.base.call = (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = nowhere, .ctx = &c.base};
+    c.base.call =
+        (tp_call){.arena = a, .spec = kernel->spec, .fetch = fetch, .place = nowhere, .ctx = &c.base, .measures = true};
     tp_status st = tp_try(a, find_shape, &c);
     st = st == TP_OK ? c.base.st : st;
     if (st == TP_OK) {

@@ -30,6 +30,10 @@ int64_t tp_tables_entries(const tp_kernel *k, const int64_t *env);
  * computes from the others? False with *why, which names the entry. */
 bool tp_tables_hold(tp_arena *a, const tp_kernel *k, int64_t *env, tp_str *why);
 
+/* Do all pairs, of *n times *n, keep the contract x, which says that entries differ, or ascend? False: x says something
+ * else, or does not hold, or cannot be told without looking at each pair. Sets the bound symbols. */
+bool tp_pairs_hold(tp_arena *a, const tp_kernel *k, const tp_contract *x, int64_t *env, int64_t *n);
+
 /* Are the contents of prepared tables what "prepare" computes from the others? True where some are not bound. */
 bool tp_tables_are_prepared(tp_arena *a, const tp_kernel *k, int64_t *env);
 

@@ -210,6 +210,73 @@ static int64_t digest_of(const tp_kernel *k, const int64_t *env)
     return (int64_t)h;
 }
 
+/* ---- contracts over all pairs ---- */
+
+/* Of every content of t: what is told by looking at each entry once, pair by pair is so; of these forms all is told. */
+static void pairs_are_what_each_of_them_is(void **state)
+{
+    enum { N = 4, VALUES = 4 };
+    static const struct {
+        const char *fact;
+        bool told;
+    } FACTS[] = {{"e == f or t[e] != t[f]", true},
+                 {"f == e or 2 * t[e] + 1 != 2 * t[f] + 1", true},
+                 {"e != f implies t[e] != t[f]", true},
+                 {"e < f implies t[e] != t[f]", true},
+                 {"f < e implies t[e] != t[f]", true},
+                 {"e < f implies t[e] < t[f]", true},
+                 {"e < f implies t[e] - e <= t[f] - f", true},
+                 {"f < e implies t[e] < t[f]", false},
+                 {"e <= f implies t[e] < t[f]", false},
+                 {"e < f or t[e] != t[f]", false},
+                 {"e == f or t[e] < t[f]", false},
+                 {"e == f or t[e] != t[e]", false},
+                 {"e < f implies t[f] < t[e]", false},
+                 {"e < f implies t[e] < t[f] + e", false},
+                 {"e == f implies t[e] != t[f]", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof FACTS / sizeof *FACTS; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "{\"tileproof\": 1, \"name\": \"pairs\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": 1, "
+                 "\"max\": 4}}, \"scalar_prefetch\": [{\"name\": \"t\", \"dtype\": \"int8\", \"shape\": [4]}], "
+                 "\"contracts\": [{\"id\": \"C1\", \"fact\": \"forall e < M, f < M: %s\"}], "
+                 "\"grid\": [{\"axis\": \"i\", \"steps\": 1}], "
+                 "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [1]}], "
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [1]}], "
+                 "\"kernel\": [\"o[...] = x[...]\"]}",
+                 FACTS[i].fact);
+        loaded *l = load_text(text);
+        if (!l->spec)
+            fail_msg("\"%s\" cannot be read", FACTS[i].fact);
+        const tp_kernel *k = l->spec->kernels[0];
+        const tp_contract *x = &k->contracts[0];
+        int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs) + 1);
+        tp_str why;
+        assert_true(tp_tables_new(l->arena, k, env, &why));
+        int64_t *at = tp_bound_table(env, k->tables[0].sym)->at;
+        for (int64_t content = 0; content < N * 256; content++) {
+            int64_t m = env[k->sizes[0].sym] = 1 + content / 256, n = 0, holds = 1;
+            for (int64_t e = 0, rest = content; e < N; e++, rest /= VALUES)
+                at[e] = rest % VALUES;
+            bool told = tp_pairs_hold(l->arena, k, x, env, &n), all = true;
+            for (int64_t e = 0; e < m; e++)
+                for (int64_t f = 0; f < m; f++) {
+                    env[x->bound[0]] = e;
+                    env[x->bound[1]] = f;
+                    assert_int_equal(tp_expr_eval(k->exprs, x->fact, env, &holds), TP_EVAL_OK);
+                    all &= holds != 0;
+                }
+            if (told && (!all || n != m))
+                fail_msg("\"%s\" does not hold of content %lld", FACTS[i].fact, (long long)content);
+            if (FACTS[i].told && all && !told)
+                fail_msg("\"%s\" is not told of content %lld", FACTS[i].fact, (long long)content);
+            assert_int_equal(tp_tables_hold(l->arena, k, env, &why), all);
+        }
+        unload(l);
+    }
+}
+
 /* For every seed contents that keep all contracts, or none; for most some, of several kinds. */
 static void regular_contents(void **state)
 {
@@ -254,6 +321,7 @@ static void regular_contents(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(regular_contents)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(regular_contents),
+                                       cmocka_unit_test(pairs_are_what_each_of_them_is)};
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }
