@@ -111,9 +111,10 @@ static void each_part(tp_machine *m, tp_ref *r, tp_row_visitor visit, row_contex
 
 void tp_alias_read(tp_machine *m, tp_ref *r)
 {
+    if (!r->shared)
+        return;
     row_context c = {m, tp_parallel_number(m), sequential_number(m)};
-    if (r->shared)
-        each_part(m, r, read_row, &c);
+    each_part(m, r, read_row, &c);
 }
 
 void tp_alias_write(tp_machine *m, tp_ref *r)

@@ -302,6 +302,11 @@ tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d)
     return d == TP_BOOL ? BOOLS[p] : NULL;
 }
 
+tp_loop tp_division_loop(tp_prim p, tp_dtype d)
+{
+    return d == TP_I32 ? LOOPS[p].i32 : NULL;
+}
+
 void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b)
 {
     bool sa = a->n == 1 && out->n != 1, sb = b && b->n == 1 && out->n != 1;

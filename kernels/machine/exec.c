@@ -17,6 +17,8 @@ static void settle_flat(tp_machine *m, tp_vid v)
 static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
 {
     const tp_cells *c = &m->values[v];
+    if (c->state == TP_CLEAN && c->dtype == TP_I32 && !m->domain)
+        return *(const int32_t *)c->data;
     if (tp_any_undefined(c))
         tp_trap_undefined(m, tp_any_undefined(c), subject, sink);
     tp_decide(m, c);
@@ -207,6 +209,18 @@ static const tp_cells *guard(tp_machine *m, const tp_access *a)
     return a->guarded ? &m->values[a->mask] : NULL;
 }
 
+/* The body reads or writes this part of an operand: what was noted of it elsewhere may be against that. */
+static void touch(tp_machine *m, const tp_access *a, const tp_slice *s, bool writes)
+{
+    tp_ref *r = &m->refs[a->operand];
+    if (m->flights || m->devices)
+        tp_flight_touch(m, a->operand, s, writes);
+    if (r->writer)
+        tp_far_touch(m, r, s, guard(m, a), writes);
+    if (m->request->counts)
+        count_far(m, a->operand, s, !writes);
+}
+
 /* The lanes of a guarded place that lie beyond the ref: masked off, or it is a violation. They are undefined. */
 static void check_beyond(tp_machine *m, const tp_inst *i, const tp_slice *s, tp_cells *out)
 {
@@ -274,6 +288,8 @@ static bool lie_apart(const tp_slice *a, const tp_slice *b)
 static void copy_now(tp_machine *m, tp_ref *r, const tp_slice *part, bool writes)
 {
     uint32_t kept = 0;
+    if (!r->nlate) /* at each step of most bodies */
+        return;
     for (uint32_t n = 0; n < r->nlate; n++) {
         tp_late *late = &r->late[n];
         if (lie_apart(&late->at, part))
@@ -316,9 +332,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out], *ref = &m->refs[i->access->operand].cells;
     tp_slice s;
     resolve(m, i->access, &s);
-    tp_flight_touch(m, i->access->operand, &s, false);
-    tp_far_touch(m, &m->refs[i->access->operand], &s, guard(m, i->access), false);
-    count_far(m, i->access->operand, &s, true);
+    touch(m, i->access, &s, false);
     if (s.whole && stays(m, i->access->operand)) {
         tp_show_numbers(m, out, ref);
         out->meaning = ref->meaning;
@@ -381,11 +395,9 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
         resolve(m, statement->from, &source);
         tp_flight_sides(m, statement, &source, &s);
     }
-    tp_flight_touch(m, statement->access->operand, &s, true);
-    tp_far_touch(m, r, &s, guard(m, statement->access), true);
-    count_far(m, statement->access->operand, &s, false);
+    touch(m, statement->access, &s, true);
     copy_now(m, r, &s, true);
-    if (s.whole && (tp_fuse_adds_dot(m, statement->value, ref) ||
+    if (s.whole && (tp_sum_stores(m, statement->value, ref) ||
                     tp_fuse_stores(m, statement->value, ref, r->streams && ref->data != ref->own)))
         return;
     tp_settle(m, statement->value);
@@ -541,7 +553,7 @@ static void ready(tp_machine *m, const tp_inst *i)
 
 static void compute(tp_machine *m, const tp_inst *i)
 {
-    if (tp_reduce_fused(m, i))
+    if (tp_reduce_fused(m, i) || tp_sum_of_rows(m, i))
         return;
     ready(m, i);
     m->values[i->out].data = m->values[i->out].own;
@@ -598,6 +610,14 @@ void tp_settle(tp_machine *m, tp_vid v)
 
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
+    if (m->quick && i->out >= 0) {
+        if (tp_quick_exec(m, i))
+            return;
+        if (tp_quick_load(m, i)) {
+            exec_load(m, i);
+            return;
+        }
+    }
     pay(m, i);
     tp_exec_spend(m, tp_work_of(m, i));
     if (m->request->counts)
@@ -609,7 +629,7 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     m->values[i->out].ranged = false;
     m->values[i->out].spared = 0;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_fuse_awaits_dot(m, i) && !shows_argument(m, i))
+    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_sum_awaits(m, i) && !shows_argument(m, i))
         compute(m, i);
     tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {

@@ -27,6 +27,7 @@ typedef struct part {
     bool linked;         /* computed in the pass of the part that looks at it, */
     uint32_t links;      /* ... for which it is so many of such steps; 0: it has a pass of its own kind */
     bool gathered;       /* read, short rows that do not lie side by side */
+    bool single, same;   /* one element for all; each row is like the first, which then is all that is computed */
     ptrdiff_t ahead;     /* read: bytes from there to what is asked for; 0: nothing */
     char *to;            /* kept: its first element; else the buffer, NULL where it is looked at where it lies */
     size_t size;         /* of an element */
@@ -43,36 +44,15 @@ struct tp_group {
     char *buffers[MOST_PARTS]; /* of a strip each; allocated on first use */
 };
 
+/* Is it one number for all? */
+static bool is_single(const tp_cells *c)
+{
+    return c->n == 1 || (c->viewed && c->flat_row && c->pitch == 0);
+}
+
 static size_t strip_of(const tp_machine *m)
 {
     return m->request->strip ? m->request->strip : STRIP;
-}
-
-/* Is a product of these summed in its own dtype? */
-static bool sums_as_it_is(const tp_cells *a, const tp_cells *b, const tp_cells *out)
-{
-    if (!tp_is_float(a->dtype))
-        return out->dtype == TP_I32;
-    return out->dtype == TP_F32 && a->dtype != TP_F64 && b->dtype != TP_F64;
-}
-
-/* Three statements that follow each other, and nobody else looks at product and sum. */
-static void find_sums(tp_machine *m, const tp_region *r)
-{
-    for (uint32_t n = 0; n < r->len; n++) {
-        const tp_statement *s = &r->at[n];
-        find_sums(m, &s->test);
-        find_sums(m, &s->body);
-        find_sums(m, &s->orelse);
-        if (n + 2 >= r->len || s->kind != TP_COMPUTE || s->inst->prim != TP_P_DOT || s[1].kind != TP_COMPUTE)
-            continue;
-        const tp_inst *product = s->inst, *sum = s[1].inst;
-        const tp_vid *args = product->args;
-        m->added[product->out] = sum->prim == TP_P_ADD && sum->args[1] == product->out && s[2].kind == TP_PUT &&
-                                 s[2].value == sum->out && m->uses[product->out] == 1 && m->uses[sum->out] == 1 &&
-                                 m->fixed[product->out] == TP_VARIES &&
-                                 sums_as_it_is(&m->values[args[0]], &m->values[args[1]], &m->values[product->out]);
-    }
 }
 
 void tp_fuse_prepare(tp_machine *m)
@@ -84,8 +64,7 @@ void tp_fuse_prepare(tp_machine *m)
     m->group->seen = TP_NEWN(m->arena, uint64_t, m->k->body->values.len);
     if (!m->uses)
         tp_uses_count(m);
-    m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
-    find_sums(m, m->body);
+    tp_sums_prepare(m);
 }
 
 bool tp_is_pure(const tp_machine *m, const tp_inst *i)
@@ -101,29 +80,6 @@ bool tp_is_pure(const tp_machine *m, const tp_inst *i)
 bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i)
 {
     return m->group && i->out >= 0 && m->fixed[i->out] == TP_VARIES && tp_is_pure(m, i);
-}
-
-uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
-{
-    uint32_t n = 1;
-    for (uint32_t a = 0; a < i->nargs && n <= TP_MOST_WAITING; a++)
-        n += m->values[i->args[a]].waits ? m->values[i->args[a]].behind : 0;
-    return n < m->waiting + 1 ? n : m->waiting + 1; /* what is looked at twice waits once */
-}
-
-void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all)
-{
-    tp_assert(!c->waits);
-    c->waits = i;
-    c->behind = all;
-    m->waiting++;
-}
-
-void tp_end_waiting(tp_machine *m, tp_cells *c)
-{
-    tp_assert(c->waits && m->waiting);
-    c->waits = NULL;
-    m->waiting--;
 }
 
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i)
@@ -248,6 +204,7 @@ typedef struct sink {
     const tp_cells *to; /* of the group's shape; without data: they need not stay */
     bool streams;       /* past the caches, */
     bool at_once;       /* ... as it is computed; else by way of a buffer */
+    bool again;         /* it goes on waiting: who looks at it later computes it again */
     tp_row_reader read; /* NULL: nobody */
     void *ctx;
 } sink;
@@ -325,6 +282,23 @@ static void find_leaders(tp_machine *m)
         of[k]->ahead = tp_ahead_of(read, n, k);
 }
 
+/* What is the same in each row, once all that is kept is known. Short rows are computed some at a time in any case. */
+static void find_same(const tp_machine *m, bool short_rows)
+{
+    tp_group *g = m->group;
+    for (part *p = g->at; p < g->at + g->len; p++) {
+        const tp_cells *c = &m->values[p->value];
+        bool computed = p->inst && !p->kept && !p->linked;
+        p->single = p->inst ? computed : is_single(c);
+        p->same = p->inst ? computed : c->viewed && !c->flat_row && c->pitch == 0;
+        for (uint32_t a = 0; p->inst && a < p->inst->nargs; a++) {
+            p->single &= g->at[p->args[a]].single;
+            p->same &= g->at[p->args[a]].single || g->at[p->args[a]].same;
+        }
+        p->same &= !p->single && !short_rows;
+    }
+}
+
 /* Results that are looked at elsewhere go to their own memory, all else to buffers, each free again after its last
  * reader. The last one goes to the sink. */
 static void place_parts(tp_machine *m, bool short_rows, const sink *s)
@@ -340,17 +314,18 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
                               m->uses[p->value] + p->through > p->looks + m->values[p->value].spared);
     }
     find_links(m, s);
+    find_same(m, short_rows);
     for (uint32_t k = 0; k < g->len; k++) {
         part *p = &g->at[k];
         const tp_cells *c = &m->values[p->value];
         p->size = tp_dtype_size(c->dtype);
         p->strip.dtype = c->dtype; /* all else of it is 0 */
-        p->strip.n = c->n;
+        p->strip.n = is_single(c) ? 1 : c->n;
         p->strip.data = c->data;
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->gathered = !p->inst && c->viewed && short_rows;
+        p->gathered = !p->inst && c->viewed && short_rows && !is_single(c);
         bool buffered = p->gathered || (p->inst && !p->kept && !p->linked) ||
                         (k + 1 == g->len && (!s->to->data || (s->streams && !s->at_once)));
         p->to = p->kept ? c->own : NULL;
@@ -376,7 +351,7 @@ typedef struct strip {
 static void read_strip(const tp_cells *c, part *p, const strip *t)
 {
     p->by_rows = false;
-    if (c->n == 1)
+    if (is_single(c))
         return;
     p->strip.n = t->n;
     if (!c->viewed) {
@@ -595,7 +570,14 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
             place_last(p, s->to, t);
         else if (p == last)
             p->strip.data = p->to;
+        bool once = p->same && t->n > t->row;
+        if (once)
+            p->strip.n = t->row;
         compute_strip(g, p, t->row, p == last && s->at_once);
+        if (once) {
+            p->by_rows = true;
+            p->pitch = 0;
+        }
     }
     if (s->streams && !s->at_once)
         stream_strip(last, s->to, t);
@@ -611,8 +593,8 @@ static void run_strip(tp_machine *m, const sink *s, const strip *t)
 static bool reads_rows(const tp_machine *m)
 {
     bool any = false;
-    for (uint32_t k = 0; k < m->group->len; k++)
-        any |= !m->group->at[k].inst && m->values[m->group->at[k].value].viewed;
+    for (const part *p = m->group->at; p < m->group->at + m->group->len; p++)
+        any |= !p->inst && m->values[p->value].viewed && !is_single(&m->values[p->value]);
     return any;
 }
 
@@ -675,7 +657,8 @@ static void compute_group(tp_machine *m, tp_vid v, const sink *s)
         tp_cells *c = &m->values[p->value];
         bool elsewhere = k + 1 == g->len && s->to->data != c->own, stays = p->kept && !elsewhere;
         g->number[p->value] = 0;
-        bool again = p->spared || m->fixed[p->value] != TP_VARIES; /* a mask's, in time; a later step's */
+        bool again = p->spared || m->fixed[p->value] != TP_VARIES || /* a mask's, in time; a later step's */
+                     (s->again && k + 1 == g->len);
         if (!p->inst || (!stays && again))
             continue;
         tp_end_waiting(m, c);
@@ -710,8 +693,8 @@ bool tp_fuse_settles(tp_machine *m, tp_vid v)
     return true;
 }
 
-/* Does anything that the group would read lie where `to` does? */
-static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
+/* Does anything that the group would read lie where `to` does? Not if each element may lie where its own does. */
+static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to, bool in_place)
 {
     v = same_value(m, v);
     const tp_cells *c = &m->values[v];
@@ -720,10 +703,20 @@ static bool overlaps(const tp_machine *m, tp_vid v, const tp_cells *to)
     if (c->waits) {
         bool any = false;
         for (uint32_t a = 0; a < c->waits->nargs; a++)
-            any |= overlaps(m, c->waits->args[a], to);
+            any |= overlaps(m, c->waits->args[a], to, in_place);
         return any;
     }
-    return tp_overlap(c, to);
+    bool same = in_place && c->data == to->data && !c->viewed && !to->viewed && tp_same_shape(c, to) &&
+                tp_dtype_size(c->dtype) == tp_dtype_size(to->dtype);
+    return !same && tp_overlap(c, to);
+}
+
+bool tp_fuse_disturbs(tp_machine *m, tp_vid v, const tp_cells *to)
+{
+    if (!gather_group(m, v))
+        return true;
+    m->group->round++;
+    return overlaps(m, v, to, true);
 }
 
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams)
@@ -733,11 +726,23 @@ bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams)
         !gather_group(m, v))
         return false;
     m->group->round++;
-    if (overlaps(m, v, to))
+    if (overlaps(m, v, to, false))
         return false;
     compute_group(m, v, &(sink){.to = to, .streams = streams});
     to->state = TP_CLEAN;
     return true;
+}
+
+/* Is it one operation on what is there, and too long for the first cache? Then to keep it costs more than to compute it
+ * again. */
+static bool costs_little(const tp_machine *m, tp_vid v)
+{
+    const tp_cells *c = &m->values[v];
+    tp_link_does unused;
+    bool one = c->waits && c->dtype == TP_F32 && c->n > 4 * strip_of(m) && tp_link_of(c->waits->prim, &unused);
+    for (uint32_t a = 0; one && a < 2; a++)
+        one = !m->values[c->waits->args[a]].waits;
+    return one;
 }
 
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx)
@@ -749,52 +754,11 @@ bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read,
     if (!m->values[is].waits || !gather_group(m, is))
         return false;
     tp_cells to = m->values[is];
-    bool stays = more_looks(m, is) > 0;
+    bool stays = more_looks(m, is) > 0, again = v == is && stays && costs_little(m, is);
     for (tp_vid w = v; w != is; w = next_same(m, w))
         stays |= more_looks(m, w) > 0;
-    to.data = stays ? to.own : NULL;
+    to.data = stays && !again ? to.own : NULL;
     to.viewed = false;
-    compute_group(m, v, &(sink){.to = &to, .read = read, .ctx = ctx});
-    return true;
-}
-
-/* ---- r[...] = x + dot(a, b): each sum goes to where it stays ---- */
-
-bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i)
-{
-    if (i->prim != TP_P_DOT || !m->added || !m->added[i->out])
-        return false;
-    tp_cells *out = &m->values[i->out];
-    uint32_t n = tp_count_waiting(m, i);
-    for (uint32_t a = 0; a < 2; a++)
-        if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
-            return false;
-    if (n > TP_MOST_WAITING)
-        return false;
-    out->state = TP_CLEAN;
-    tp_begin_waiting(m, out, i, n);
-    return true;
-}
-
-bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to)
-{
-    const tp_inst *sum = m->values[v].waits,
-                  *product = sum && sum->prim == TP_P_ADD ? m->values[sum->args[1]].waits : NULL;
-    if (!product || !m->added || !m->added[product->out])
-        return false;
-    tp_settle(m, sum->args[0]);
-    const tp_cells *old = &m->values[sum->args[0]];
-    bool there = !old->viewed && !to->viewed && tp_same_shape(old, to) && old->dtype == to->dtype &&
-                 old->state == TP_CLEAN && (old->data == to->data || !tp_overlap(old, to));
-    for (uint32_t a = 0; there && a < 2; a++) {
-        tp_settle(m, product->args[a]);
-        there &= !tp_overlap(&m->values[product->args[a]], to);
-    }
-    if (!there)
-        return false;
-    tp_add_dot(m, product, old->data, to->data);
-    tp_end_waiting(m, &m->values[v]);
-    tp_end_waiting(m, &m->values[product->out]);
-    to->state = TP_CLEAN;
+    compute_group(m, v, &(sink){.to = &to, .again = again, .read = read, .ctx = ctx});
     return true;
 }

@@ -71,6 +71,7 @@ typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
 typedef struct tp_late tp_late;
 typedef struct tp_joined tp_joined;
+typedef struct tp_quick tp_quick;
 
 /* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]: those of the place at t + skip[d] < of[d]. */
 typedef struct tp_slice {
@@ -94,6 +95,7 @@ typedef struct tp_ref {
     int64_t unit[TP_MAX_RANK];   /* ... of one step: what index maps count */
     int64_t window[TP_MAX_RANK]; /* start in elements */
     tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
+    uint32_t moves;              /* bits of the dimensions in which the window depends on the step */
     bool resident;
     bool joins;         /* it moves in each of the steps that may be taken as one */
     bool in_place;      /* a window inside the array is rows of its memory, looked at there: */
@@ -147,8 +149,9 @@ typedef struct tp_machine {
     tp_group *group;           /* fuse.c: room for operations that are computed together; NULL: none wait */
     uint32_t waiting;          /* ... and how many values wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
-    bool *added;               /* fuse.c, per value: a product that goes to an operand as part of a sum; NULL: none */
+    bool *added;               /* sums.c, per value: a product that goes to an operand as part of a sum; NULL: none */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
+    tp_quick *quick;           /* quick.c, per value; NULL: none */
     size_t piece;              /* elements of a strip, about */
     bool looks_ahead;          /* ahead.c: there are such windows, not too large */
     tp_ahead ahead;            /* ... windows of the next step */
@@ -249,29 +252,32 @@ void tp_count_operation(tp_machine *m, const tp_inst *i);
 /* fuse.c: nothing with a domain, or where coverage is counted */
 enum { TP_MOST_WAITING = 128 }; /* for one value: each may be a call within a call */
 void tp_fuse_prepare(tp_machine *m);
-/* How many would wait at most, the result of i included. */
-uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i);
-/* c waits for i, with so many; c, which waited, does not. */
-void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all);
-void tp_end_waiting(tp_machine *m, tp_cells *c);
 /* May the result of i be computed when it is looked at? Then it waits. */
 bool tp_fuse_defers(tp_machine *m, const tp_inst *i);
 /* Compute v, which waits, with what waits for it; false: it has to be computed for itself. */
 bool tp_fuse_settles(tp_machine *m, tp_vid v);
 /* ... to the memory of `to`, which nobody else looks at, past the caches if it `streams`; false: nothing was done. */
 bool tp_fuse_stores(tp_machine *m, tp_vid v, tp_cells *to, bool streams);
-/* Is the product of i added to an operand next? Then it waits. */
-bool tp_fuse_awaits_dot(tp_machine *m, const tp_inst *i);
+/* Would v, which waits, be another one if `to` were written element by element, each after that of v? True, too, where
+ * v has to be computed for itself. */
+bool tp_fuse_disturbs(tp_machine *m, tp_vid v, const tp_cells *to);
 /* Is it computed element by element, with no way to trap or to be undefined where its arguments are defined? */
 bool tp_is_pure(const tp_machine *m, const tp_inst *i);
 /* Is it of the kind that may wait for who looks at it? */
 bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i);
-/* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
-bool tp_fuse_adds_dot(tp_machine *m, tp_vid v, tp_cells *to);
-/* ... and let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
+/* Let somebody look at the rows of its last dimension, in order: n elements from element `at` of row `row` on,
  * of which pieces that do not end a row are `multiple`s, or `rows` whole rows side by side. False: nothing was done. */
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
+
+/* sums.c: products that are added to an operand, once uses are counted */
+void tp_sums_prepare(tp_machine *m);
+/* Is the product of i added to an operand next? Then it waits. */
+bool tp_sum_awaits(tp_machine *m, const tp_inst *i);
+/* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
+bool tp_sum_stores(tp_machine *m, tp_vid v, tp_cells *to);
+/* Multiply one row by what waits, as that is computed; false: nothing was done. */
+bool tp_sum_of_rows(tp_machine *m, const tp_inst *i);
 
 /* links.c: sums, differences and products of float32, computed with a sum and a term that stay in registers */
 #define TP_LINKS(id) TP_LINK_##id##_RIGHT, TP_LINK_##id##_LEFT, TP_LINK_##id##_BOTH, TP_LINK_##id##_TERM
@@ -326,6 +332,12 @@ bool tp_inner_part(const tp_ref *r, int64_t *first, int64_t *extent);
 /* Rows (last dimension) of the part of a window that lies inside its array. */
 typedef void (*tp_row_visitor)(tp_ref *r, size_t array, size_t lane, size_t n, void *ctx);
 void tp_each_inner_row(tp_ref *r, tp_row_visitor visit, void *ctx);
+/* Does some of the window lie outside of its array? */
+bool tp_window_is_cut(const tp_ref *r);
+/* May the window be looked at where its array lies? Once aliases are known. */
+void tp_find_place(const tp_machine *m, tp_ref *r);
+/* The window is at another place: its cells lie there, or in memory of their own. */
+void tp_place_window(tp_machine *m, tp_ref *r);
 /* Which outputs stream: once the grid and the body are there. */
 void tp_streams_prepare(tp_machine *m);
 /* Number of the step's coordinates along parallel axes among all there are: of the core, if each had one. */
@@ -384,6 +396,8 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o);
 /* " at step i = 0, k = 3"; empty for a grid without axes or too large to tell. */
 tp_str tp_origin_step_text(tp_machine *m, int64_t step);
 void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
+/* The same without memory, which whoever looks at elements has to give. */
+void tp_cells_init_shape(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
 /* The same; the elements hold anything until something is written. */
 void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims);
 /* Is it what the types above say? For tp_assert(). */
@@ -453,6 +467,11 @@ enum {
     TP_LONG_ROW = 4, /* rows of more than 4 strips: in pieces, and reductions for themselves */
 };
 void tp_uses_count(tp_machine *m);
+/* How many would wait at most, the result of i included. */
+uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i);
+/* c waits for i, with so many; c, which waited, does not. */
+void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all);
+void tp_end_waiting(tp_machine *m, tp_cells *c);
 /* Is there one place that looks at v, once for each time that it is computed? */
 bool tp_used_once(const tp_machine *m, tp_vid v);
 /* May the planes of this instruction wait? Then it joins the chain once its numbers are there. */
@@ -498,7 +517,7 @@ bool tp_strides_in(tp_machine *m, const tp_inst *i, ptrdiff_t *stride, size_t *f
 bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, ptrdiff_t *pitch);
 /* Is the box first[d], first[d] + stride[d], … of size[d] elements of c defined, for all that is known at a glance? */
 bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride);
-/* Make a broadcast or a slice a view of its argument; false: it has to be moved. */
+/* Make a broadcast or a slice a view of its argument, an iota one of a row; false: it has to be moved, or made. */
 bool tp_view(tp_machine *m, const tp_inst *i);
 /* Does the instruction read views as they are? */
 bool tp_reads_views(const tp_machine *m, const tp_inst *i);
@@ -515,6 +534,14 @@ void tp_shown_prepare(tp_machine *m);
 /* Make the result of a load, of a part that is defined, a view of the operand; false: it has to be moved. */
 bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const tp_slice *s);
 
+/* quick.c: what is the same at each step of an operation is found once; nothing with a domain, or where somebody counts
+ */
+void tp_quick_prepare(tp_machine *m);
+/* Where m->quick is there, and i has a result: execute i, of few elements that are there; false: nothing was done. */
+bool tp_quick_exec(tp_machine *m, const tp_inst *i);
+/* Is i a load? Then all is ready for it. */
+bool tp_quick_load(tp_machine *m, const tp_inst *i);
+
 /* shapes.c: primitives of the class MOVE, and iota. */
 void tp_exec_move(tp_machine *m, const tp_inst *i);
 void tp_exec_iota(tp_machine *m, const tp_inst *i);
@@ -522,6 +549,8 @@ void tp_exec_iota(tp_machine *m, const tp_inst *i);
 /* elementwise.c, structural.c: numbers alone, as they lie; arguments of one element stand for all */
 /* The loop over numbers of the dtype as they lie; NULL: there is none, and tp_elementwise_numbers() goes by strips. */
 tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d);
+/* ... of a division of integers, none of them by 0. */
+tp_loop tp_division_loop(tp_prim p, tp_dtype d);
 void tp_elementwise_numbers(const tp_inst *i, tp_cells *out, const tp_cells *a, const tp_cells *b);
 void tp_choose_numbers(tp_cells *out, const tp_cells *c, const tp_cells *a, const tp_cells *b);
 void tp_convert_numbers(tp_cells *out, const tp_cells *a);

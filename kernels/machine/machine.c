@@ -61,6 +61,17 @@ static void check_executable(tp_machine *m)
         refuse(m, TP_S("the spec has no \"kernel\" to execute"));
 }
 
+/* Dimensions in which the window depends on the step. */
+static uint32_t moves(const tp_machine *m, const tp_operand *o)
+{
+    uint32_t any = 0;
+    for (uint32_t d = 0; d < o->rank; d++)
+        for (uint32_t a = 0; a < m->k->naxes; a++)
+            if (tp_expr_mentions(m->k->exprs, o->dims[d].index, m->k->axes[a].sym))
+                any |= (uint32_t)1 << d;
+    return any;
+}
+
 static void prepare_ref(tp_machine *m, uint32_t i)
 {
     tp_ref *r = &m->refs[i];
@@ -80,7 +91,11 @@ static void prepare_ref(tp_machine *m, uint32_t i)
             tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of `%.*s` is %lld", d, TP_FMT(o->name),
                           (long long)dims[d]);
     }
-    tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    if (o->role == TP_SCRATCH)
+        tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    else /* where it lies is known with its window: most have no memory but that of their array */
+        tp_cells_init_shape(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
+    r->moves = o->role == TP_SCRATCH ? 0 : moves(m, o);
     tp_planes_prepare(m, i);
     tp_far_prepare(m, r);
     if (o->role == TP_OUTPUT && o->discard)
@@ -149,14 +164,6 @@ static void transfer(tp_machine *m, tp_ref *r, bool in)
         tp_tell(m, (tp_event){.kind = TP_EVENT_MOVED, .operand = operand});
 }
 
-static bool partial(const tp_ref *r)
-{
-    for (uint32_t d = 0; d < r->operand->rank; d++)
-        if (r->window[d] < 0 || r->window[d] + r->block[d] > r->array->dims[d])
-            return true;
-    return false;
-}
-
 static bool lane_inside(const tp_ref *r, size_t lane)
 {
     for (uint32_t d = r->operand->rank; d-- > 0;) {
@@ -180,41 +187,6 @@ static bool lane_valid(const tp_machine *m, const tp_ref *r, size_t lane)
     int64_t at[TP_MAX_RANK];
     lane_position(r, lane, at);
     return tp_element_valid(m->k, r->operand, m->env, at);
-}
-
-/* A window that is a line of its array's memory, or rows at one distance, is not copied but looked at where it lies. */
-static void find_place(const tp_machine *m, tp_ref *r)
-{
-    const tp_operand *o = r->operand;
-    uint32_t d = 0, last = o->rank ? o->rank - 1 : 0;
-    ptrdiff_t stride[TP_MAX_RANK], step = 1;
-    bool line = true;
-    while (d < o->rank && r->block[d] == 1)
-        d++;
-    for (d++; d < o->rank; d++)
-        line &= r->block[d] == r->array->dims[d];
-    r->in_place = !r->shared && !o->valid.id && !o->discard && r->array->n;
-    if (!r->in_place || line)
-        return;
-    for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
-        stride[x] = step;
-    r->in_place = o->role != TP_SCRATCH && tp_may_defer(m) && r->cells.rank &&
-                  r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= tp_short_row(m) &&
-                  tp_one_pitch(o->rank, r->block, stride, &r->pitch);
-}
-
-static void place_window(tp_ref *r)
-{
-    size_t first = 0;
-    r->cells.data = r->cells.own;
-    r->cells.viewed = false;
-    if (!r->in_place || partial(r))
-        return;
-    for (uint32_t d = 0; d < r->operand->rank; d++)
-        first = first * (size_t)r->array->dims[d] + (size_t)r->window[d];
-    r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
-    r->cells.viewed = r->pitch != 0;
-    r->cells.pitch = r->pitch;
 }
 
 /* Lanes inside the array are defined, where the operand's "valid" holds. */
@@ -265,7 +237,7 @@ static bool fill_around_box(tp_machine *m, tp_ref *r, uint32_t index, tp_cells *
 static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
 {
     r->cells.state = TP_CLEAN;
-    if (!partial(r) && !r->operand->valid.id)
+    if (!tp_window_is_cut(r) && !r->operand->valid.id)
         return;
     static const double FLOATS[] = {-7.77e33, (double)NAN, 0.125};
     double garbage = tp_is_float(r->cells.dtype) ? FLOATS[m->request->garbage] : -77;
@@ -287,7 +259,7 @@ static size_t block_number(const tp_ref *r)
 {
     size_t n = 0;
     for (uint32_t d = 0; d < r->operand->rank; d++)
-        n = n * (size_t)r->blocks[d] + (size_t)(r->unit[d] ? r->window[d] / r->unit[d] : 0);
+        n = n * (size_t)r->blocks[d] + (size_t)(r->window[d] ? r->window[d] / r->unit[d] : 0); /* few are not 0 */
     return n;
 }
 
@@ -453,6 +425,10 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
     const tp_operand *o = r->operand;
     bool changed = !r->resident;
     for (uint32_t d = 0; d < o->rank; d++) {
+        if (r->resident && !(r->moves >> d & 1)) {
+            start[d] = r->window[d];
+            continue;
+        }
         int64_t block = eval(m, o->dims[d].index, TP_RULE_INDEX_OVERFLOW, "the index map", o->name);
         if (o->dims[d].kind == TP_DIM_ELEMENT) {
             start[d] = element_start(m, r, d, block);
@@ -501,7 +477,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         tp_flight_window(m, i);
         end_run(m, i);
         set_window(&m->refs[i], start);
-        place_window(&m->refs[i]);
+        tp_place_window(m, &m->refs[i]);
         begin_run(m, i);
     }
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
@@ -518,7 +494,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
         }
         tp_flight_window(m, i);
         set_window(r, start);
-        place_window(r);
+        tp_place_window(m, r);
         tp_ahead_now(m, r);
         transfer(m, r, true);
         fill_outside(m, r, i);
@@ -631,7 +607,7 @@ void tp_walk_prepare(tp_machine *m)
         if (m->k->operands[i].alias >= 0)
             tp_alias_prepare(m, i);
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
-        find_place(m, &m->refs[i]);
+        tp_find_place(m, &m->refs[i]);
     tp_ahead_prepare(m);
     tp_flights_prepare(m);
     prepare_values(m);
@@ -643,6 +619,7 @@ void tp_walk_prepare(tp_machine *m)
     lay_out(m);
     tp_streams_prepare(m);
     tp_join_prepare(m);
+    tp_quick_prepare(m);
 }
 
 static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
@@ -709,7 +686,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         end_run(m, i);
     tp_join_end(m);
     for (uint32_t i = 0; m->joined && i < m->k->ninputs; i++)
-        place_window(&m->refs[i]);
+        tp_place_window(m, &m->refs[i]);
     tp_stream_end();
     m->stats.steps = m->grid.total;
 }

@@ -112,6 +112,11 @@ void tp_cells_init(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, cons
     c->data = c->own = tp_alloc(a, c->n * tp_dtype_size(dtype));
 }
 
+void tp_cells_init_shape(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    shape_cells(a, c, dtype, rank, dims);
+}
+
 void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank, const int64_t *dims)
 {
     shape_cells(a, c, dtype, rank, dims);
@@ -147,8 +152,13 @@ void tp_make_undefined(tp_cells *c, tp_origin first)
     size_t n = c->viewed ? (size_t)c->dims[c->rank - 1] : c->n, size = tp_dtype_size(c->dtype); /* side by side */
     if (!n || !tp_is_float(c->dtype))
         return;
+    size_t most = n < 64 ? n : 64;
+    uint32_t word;
     tp_put_f64(c->dtype, c->data, 0, -7.77e33);
-    for (size_t i = 1, most = n < 64 ? n : 64; i < most; i *= 2)
+    memcpy(&word, c->data, size < sizeof word ? size : sizeof word);
+    for (size_t i = 1; size == sizeof word && i < most; i++) /* at each step of most kernels */
+        memcpy((char *)c->data + i * sizeof word, &word, sizeof word);
+    for (size_t i = 1; size != sizeof word && i < most; i *= 2)
         memcpy((char *)c->data + i * size, c->data, (most - i < i ? most - i : i) * size);
 }
 

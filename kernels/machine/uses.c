@@ -1,4 +1,5 @@
-/* Who looks at a value: what decides whether its planes may wait. */
+/* Who looks at a value: what decides whether it, or its planes, may wait; and how many wait. */
+#include "base/assert.h"
 #include "kernels/machine/internal.h"
 
 /* An instruction or step of `region` looks at v, which `home` says where it is computed. */
@@ -74,4 +75,29 @@ bool tp_chainable(const tp_machine *m, const tp_inst *i)
     tp_prim_class class = tp_prim_info(i->prim)->class;
     return class == TP_CLASS_ELEMENTWISE || class == TP_CLASS_SELECT || class == TP_CLASS_CONVERT ||
            i->prim == TP_P_BROADCAST;
+}
+
+/* ---- values that wait ---- */
+
+uint32_t tp_count_waiting(const tp_machine *m, const tp_inst *i)
+{
+    uint32_t n = 1;
+    for (uint32_t a = 0; a < i->nargs && n <= TP_MOST_WAITING; a++)
+        n += m->values[i->args[a]].waits ? m->values[i->args[a]].behind : 0;
+    return n < m->waiting + 1 ? n : m->waiting + 1; /* what is looked at twice waits once */
+}
+
+void tp_begin_waiting(tp_machine *m, tp_cells *c, const tp_inst *i, uint32_t all)
+{
+    tp_assert(!c->waits);
+    c->waits = i;
+    c->behind = all;
+    m->waiting++;
+}
+
+void tp_end_waiting(tp_machine *m, tp_cells *c)
+{
+    tp_assert(c->waits && m->waiting);
+    c->waits = NULL;
+    m->waiting--;
 }

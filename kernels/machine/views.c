@@ -1,5 +1,5 @@
-/* Values that are rows of other values: broadcasts along or across rows, and slices. They are read where they lie by
- * what works lane by lane, and moved for everything else. */
+/* Values that are rows of other values: broadcasts along or across rows, slices, and what counts up. They are read
+ * where they lie by what works lane by lane, and moved for everything else. */
 #include "base/strided.h"
 #include "kernels/machine/internal.h"
 
@@ -85,10 +85,35 @@ static bool shows_defined(tp_machine *m, const tp_inst *i)
                                  : from->state == TP_CLEAN;
 }
 
+/* Numbers that count up: one row for all, or one number for each of them. */
+static bool view_count(tp_machine *m, const tp_inst *i)
+{
+    enum { WORTH_IT = 2048 }; /* fewer elements are in the first cache anyway */
+    tp_cells *out = &m->values[i->out];
+    uint32_t last = out->rank - 1, along = (uint32_t)i->integer;
+    bool flat = along != last, alone = true;
+    for (uint32_t d = 0; d < last; d++)
+        alone &= !flat || d == along || out->dims[d] == 1;
+    if (out->dtype != TP_I32 || out->rank < 2 || !alone || out->dims[last] < tp_short_row(m) ||
+        out->n < (m->request->strip ? 2 : WORTH_IT))
+        return false;
+    int32_t *at = tp_workspace(m, i->out, (size_t)out->dims[along] * sizeof *at);
+    for (int64_t v = 0; v < out->dims[along]; v++)
+        at[v] = (int32_t)v;
+    out->state = TP_CLEAN;
+    out->viewed = true;
+    out->flat_row = flat;
+    out->pitch = flat;
+    out->data = at;
+    return true;
+}
+
 bool tp_view(tp_machine *m, const tp_inst *i)
 {
     ptrdiff_t stride[TP_MAX_RANK], pitch;
     size_t first;
+    if (tp_may_defer(m) && i->prim == TP_P_IOTA)
+        return view_count(m, i);
     if (!tp_may_defer(m) || (i->prim != TP_P_BROADCAST && i->prim != TP_P_SLICE))
         return false;
     const tp_cells *from = &m->values[i->args[0]];

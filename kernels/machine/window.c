@@ -124,6 +124,60 @@ int64_t tp_parallel_number(const tp_machine *m)
     return n;
 }
 
+/* ---- where windows lie ---- */
+
+bool tp_window_is_cut(const tp_ref *r)
+{
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        if (r->window[d] < 0 || r->window[d] + r->block[d] > r->array->dims[d])
+            return true;
+    return false;
+}
+
+/* A window that is a line of its array's memory, or rows at one distance, is not copied but looked at where it lies. */
+void tp_find_place(const tp_machine *m, tp_ref *r)
+{
+    const tp_operand *o = r->operand;
+    uint32_t d = 0, last = o->rank ? o->rank - 1 : 0;
+    ptrdiff_t stride[TP_MAX_RANK], step = 1;
+    bool line = true;
+    while (d < o->rank && r->block[d] == 1)
+        d++;
+    for (d++; d < o->rank; d++)
+        line &= r->block[d] == r->array->dims[d];
+    r->in_place = !r->shared && !o->valid.id && !o->discard && r->array->n;
+    if (!r->in_place || line)
+        return;
+    for (uint32_t x = o->rank; x-- > 0; step *= (ptrdiff_t)r->array->dims[x])
+        stride[x] = step;
+    r->in_place = o->role != TP_SCRATCH && tp_may_defer(m) && r->cells.rank &&
+                  r->cells.dims[r->cells.rank - 1] == r->block[last] && r->block[last] >= tp_short_row(m) &&
+                  tp_one_pitch(o->rank, r->block, stride, &r->pitch);
+}
+
+/* Another one is copied to memory of its own, zero at first, which is there from the first such window on. */
+static void place_apart(tp_machine *m, tp_cells *c)
+{
+    if (!c->own)
+        c->own = tp_alloc(m->arena, c->n * tp_dtype_size(c->dtype));
+    c->data = c->own;
+}
+
+void tp_place_window(tp_machine *m, tp_ref *r)
+{
+    size_t first = 0;
+    r->cells.viewed = false;
+    if (!r->in_place || tp_window_is_cut(r)) {
+        place_apart(m, &r->cells);
+        return;
+    }
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        first = first * (size_t)r->array->dims[d] + (size_t)r->window[d];
+    r->cells.data = (char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
+    r->cells.viewed = r->pitch != 0;
+    r->cells.pitch = r->pitch;
+}
+
 /* ---- outputs that go past the caches ---- */
 
 static bool loads(const tp_statement *s, void *operand)

@@ -212,6 +212,54 @@ static void variables_are_what_was_assigned_last(void **state)
     }
 }
 
+/* ---- products with one row, and of one term ---- */
+
+/* Of what waits, which is larger than the first cache: it is multiplied as it is computed, and again where it is looked
+ * at again. "u" is a row of x, "e" one of y, and s is what the turn before left. */
+static void rows_are_multiplied_as_they_are_computed(void **state)
+{
+#define TURN(statement) "\"    " statement "\", "
+    static const char *const BODIES[] = {
+        TURN("k = s[...] * 0.9") TURN("w = e - dot(u, k)") TURN("s[...] = k + dot(u, w, contract=((0,), (0,)))"),
+        TURN("k = s[...] - 0.5") TURN("s[...] = k + dot(u, e, contract=((0,), (0,)))") TURN("w = dot(u, k)")
+            TURN("s[...] = s[...] + w"),
+        TURN("k = s[...] * 0.5") TURN("w = dot(u, k + s[...])")
+            TURN("s[...] = k * k + dot(u, w, contract=((0,), (0,)))"),
+        /* each element waits for others than its own */
+        TURN("k = s[3:4, :] + iota(int32, (112, 80), 0).astype(float32)")
+            TURN("s[...] = k + dot(u, e, contract=((0,), (0,)))"),
+        TURN("k = s[...] * 0.9") TURN("w = e + s[5:6, :]") TURN("s[...] = k + dot(u, w, contract=((0,), (0,)))"),
+        /* -0 of the sum, and of the product */
+        TURN("s[...] = s[...] * 0 - 0.0") TURN("k = s[...] * -1.0")
+            TURN("s[...] = k + dot(u * 0, e * -1.0, contract=((0,), (0,)))"),
+        /* many rows, which is another way */
+        TURN("k = s[...] * 0.9") TURN("w = dot(x[...], k)") TURN("s[...] = k + slice(w, (0, 0), (1, 80))"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof BODIES / sizeof *BODIES; i++) {
+        char text[4096];
+        snprintf(text, sizeof text,
+                 "{\"tileproof\": 1, \"name\": \"products\", \"target\": \"none\", \"sizes\": {\"T\": {\"min\": 1}},"
+                 "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"T\", 112]},"
+                 "{\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"T\", 80]}],"
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"T\", 80]},"
+                 "{\"name\": \"last\", \"dtype\": \"float32\", \"shape\": [112, 80]}],"
+                 "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [112, 80]}],"
+                 "\"kernel\": [\"s[...] = 0.25\", \"for r in range(T):\", \"    u = x[r:r + 1, :]\","
+                 "\"    e = y[r:r + 1, :]\", %s\"    o[r:r + 1, :] = dot(u, s[...])\", \"last[...] = s[...]\"],"
+                 "\"reference\": [\"o = y\", \"last = zeros((112, 80), float32)\"],"
+                 "\"cases\": [{\"sizes\": {\"T\": 1}}, {\"sizes\": {\"T\": 5}}]}",
+                 BODIES[i]);
+        reading r = {.l = load_text(text)};
+        if (!r.l->spec)
+            fail_msg("body %zu does not type", i);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        for (uint32_t c = 0; c < r.cases.len; c++)
+            as_one_by_one(&r.cases.at[c]);
+        unload(r.l);
+    }
+}
+
 /* ---- parallel axes ---- */
 
 /* The trap of a run in order; "": none. */
@@ -390,6 +438,7 @@ int main(void)
                                        cmocka_unit_test(products_are_added_as_by_two_statements),
                                        cmocka_unit_test(each_core_has_a_number_of_its_own),
                                        cmocka_unit_test(variables_are_what_was_assigned_last),
+                                       cmocka_unit_test(rows_are_multiplied_as_they_are_computed),
                                        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,205 @@
+/* Products whose sums go to where they stay, r[...] = x + dot(a, b), and products of float32 with one row or of one
+ * term: of what waits there, rows are multiplied as they are computed. Each element is the sum of the same terms in the
+ * same order as by tp_exec_dot(). */
+#include <math.h>
+
+#include "base/vectorised.h"
+#include "kernels/machine/internal.h"
+
+/* ---- which products go straight into a sum ---- */
+
+/* Is a product of these summed in its own dtype? */
+static bool sums_as_it_is(const tp_cells *a, const tp_cells *b, const tp_cells *out)
+{
+    if (!tp_is_float(a->dtype))
+        return out->dtype == TP_I32;
+    return out->dtype == TP_F32 && a->dtype != TP_F64 && b->dtype != TP_F64;
+}
+
+/* Three statements that follow each other, and nobody else looks at product and sum. */
+static void find_sums(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *s = &r->at[n];
+        find_sums(m, &s->test);
+        find_sums(m, &s->body);
+        find_sums(m, &s->orelse);
+        if (n + 2 >= r->len || s->kind != TP_COMPUTE || s->inst->prim != TP_P_DOT || s[1].kind != TP_COMPUTE)
+            continue;
+        const tp_inst *product = s->inst, *sum = s[1].inst;
+        const tp_vid *args = product->args;
+        m->added[product->out] = sum->prim == TP_P_ADD && sum->args[1] == product->out && s[2].kind == TP_PUT &&
+                                 s[2].value == sum->out && m->uses[product->out] == 1 && m->uses[sum->out] == 1 &&
+                                 m->fixed[product->out] == TP_VARIES &&
+                                 sums_as_it_is(&m->values[args[0]], &m->values[args[1]], &m->values[product->out]);
+    }
+}
+
+void tp_sums_prepare(tp_machine *m)
+{
+    m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
+    find_sums(m, m->body);
+}
+
+/* ---- of float32, where an operand need not be there as a whole ---- */
+
+static bool are_f32(const tp_machine *m, const tp_inst *i)
+{
+    bool all = i->prim == TP_P_DOT && !i->nbatch && i->ncontract == 1 && m->values[i->out].dtype == TP_F32;
+    for (uint32_t a = 0; all && a < 2; a++) {
+        const tp_cells *c = &m->values[i->args[a]];
+        all = c->dtype == TP_F32 && c->rank == 2 && c->state == TP_CLEAN && c->n;
+    }
+    return all;
+}
+
+/* Its numbers, side by side. */
+static const float *line(tp_machine *m, tp_vid v)
+{
+    tp_settle(m, v);
+    tp_flatten(&m->values[v]);
+    return m->values[v].data;
+}
+
+/* r += x[0] p[0][] + x[1] p[1][] + …, term by term. */
+TP_VECTORISED_FMA static void add_rows(size_t n, size_t rows, const float *restrict x, const float *restrict p,
+                                       size_t pitch, float *restrict r)
+{
+    size_t t = 0;
+    for (; t + 4 <= rows; t += 4, p += 4 * pitch)
+        for (size_t j = 0; j < n; j++) {
+            float sum = fmaf(x[t], p[j], r[j]);
+            sum = fmaf(x[t + 1], p[pitch + j], sum);
+            sum = fmaf(x[t + 2], p[2 * pitch + j], sum);
+            r[j] = fmaf(x[t + 3], p[3 * pitch + j], sum);
+        }
+    for (; t < rows; t++, p += pitch)
+        for (size_t j = 0; j < n; j++)
+            r[j] = fmaf(x[t], p[j], r[j]);
+}
+
+typedef struct row_product {
+    const float *x;
+    float *r;
+} row_product;
+
+static void multiply_rows(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows)
+{
+    const row_product *p = ctx;
+    add_rows(n, rows, p->x + row, data, n, p->r + at);
+}
+
+bool tp_sum_of_rows(tp_machine *m, const tp_inst *i)
+{
+    if (i->prim != TP_P_DOT || !are_f32(m, i) || !m->values[i->args[1]].waits || i->ints[1] != 0)
+        return false;
+    const tp_cells *x = &m->values[i->args[0]], *w = &m->values[i->args[1]];
+    tp_cells *out = &m->values[i->out];
+    if ((int64_t)x->n != w->dims[0]) /* more rows than one */
+        return false;
+    row_product p = {line(m, i->args[0]), out->own};
+    memset(p.r, 0, out->n * sizeof *p.r);
+    if (!tp_fuse_reads(m, i->args[1], 1, multiply_rows, &p))
+        return false;
+    tp_spend(m->arena, (int64_t)(out->n / 64 * x->n));
+    out->data = out->own;
+    out->viewed = false;
+    out->state = TP_CLEAN;
+    return true;
+}
+
+/* Rows of `to`: to[i][] = p[i][] + x[i] y[]; without p those of `to` are added to. */
+TP_VECTORISED_FMA static void add_term(size_t n, size_t rows, const float *restrict x, const float *restrict y,
+                                       const float *restrict p, float *restrict to, size_t pitch)
+{
+    for (size_t i = 0; i < rows; i++, to += pitch) {
+        for (size_t j = 0; !p && j < n; j++)
+            to[j] += fmaf(x[i], y[j], 0);
+        for (size_t j = 0; p && j < n; j++)
+            to[j] = p[i * n + j] + fmaf(x[i], y[j], 0);
+    }
+}
+
+typedef struct outer_product {
+    const float *x, *y;
+    float *to;
+    size_t n; /* of a row */
+} outer_product;
+
+static void add_outer(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows)
+{
+    const outer_product *o = ctx;
+    add_term(n, rows, o->x + row, o->y + at, data, o->to + row * o->n + at, o->n);
+}
+
+/* to = base + a product of one term. `base` may wait, for what lies in `to`, too: each element is read before it is
+ * written. */
+static bool add_one_term(tp_machine *m, tp_vid base, const tp_inst *product, tp_cells *to)
+{
+    if (!are_f32(m, product) || m->values[product->args[0]].dims[product->ints[0]] != 1)
+        return false;
+    outer_product o = {line(m, product->args[0]), line(m, product->args[1]), to->data, m->values[product->args[1]].n};
+    const tp_cells *old = &m->values[base];
+    for (uint32_t a = 0; a < 2; a++)
+        if (tp_overlap(&m->values[product->args[a]], to))
+            return false;
+    if (to->viewed || !tp_same_shape(old, to) || old->dtype != to->dtype || old->state != TP_CLEAN)
+        return false;
+    if (old->waits)
+        return !tp_fuse_disturbs(m, base, to) && tp_fuse_reads(m, base, 1, add_outer, &o);
+    if (old->viewed || (old->data != to->data && tp_overlap(old, to)))
+        return false;
+    add_outer(&o, 0, 0, old->data != to->data ? old->data : NULL, o.n, old->n / o.n);
+    return true;
+}
+
+/* ---- r[...] = x + dot(a, b) ---- */
+
+bool tp_sum_awaits(tp_machine *m, const tp_inst *i)
+{
+    if (i->prim != TP_P_DOT || !m->added || !m->added[i->out])
+        return false;
+    tp_cells *out = &m->values[i->out];
+    uint32_t n = tp_count_waiting(m, i);
+    for (uint32_t a = 0; a < 2; a++)
+        if (m->values[i->args[a]].state != TP_CLEAN || m->assigned[i->args[a]])
+            return false;
+    if (n > TP_MOST_WAITING)
+        return false;
+    out->state = TP_CLEAN;
+    tp_begin_waiting(m, out, i, n);
+    return true;
+}
+
+static void end_sum(tp_machine *m, tp_vid v, const tp_inst *product, tp_cells *to)
+{
+    tp_end_waiting(m, &m->values[v]);
+    tp_end_waiting(m, &m->values[product->out]);
+    to->state = TP_CLEAN;
+}
+
+bool tp_sum_stores(tp_machine *m, tp_vid v, tp_cells *to)
+{
+    const tp_inst *sum = m->values[v].waits,
+                  *product = sum && sum->prim == TP_P_ADD ? m->values[sum->args[1]].waits : NULL;
+    if (!product || !m->added || !m->added[product->out])
+        return false;
+    if (add_one_term(m, sum->args[0], product, to)) {
+        tp_spend(m->arena, (int64_t)(to->n / 64));
+        end_sum(m, v, product, to);
+        return true;
+    }
+    tp_settle(m, sum->args[0]);
+    const tp_cells *old = &m->values[sum->args[0]];
+    bool there = !old->viewed && !to->viewed && tp_same_shape(old, to) && old->dtype == to->dtype &&
+                 old->state == TP_CLEAN && (old->data == to->data || !tp_overlap(old, to));
+    for (uint32_t a = 0; there && a < 2; a++) {
+        tp_settle(m, product->args[a]);
+        there &= !tp_overlap(&m->values[product->args[a]], to);
+    }
+    if (!there)
+        return false;
+    tp_add_dot(m, product, old->data, to->data);
+    end_sum(m, v, product, to);
+    return true;
+}
