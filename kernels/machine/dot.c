@@ -133,6 +133,11 @@ static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *
         return c->data;
     if (same) {
         permute(to, c->data, width(acc), c, l);
+    } else if (ordered && by_rows) {
+        size_t row = (size_t)c->dims[1];
+        ptrdiff_t step = c->pitch * (ptrdiff_t)tp_dtype_size(c->dtype);
+        for (int64_t r = 0; r < c->dims[0]; r++)
+            convert(acc, (char *)to + (size_t)r * row * width(acc), c->dtype, (const char *)c->data + r * step, row);
     } else if (c->viewed) {
         permute(spare, c->data, tp_dtype_size(c->dtype), c, l);
         convert(acc, to, c->dtype, spare, c->n);
