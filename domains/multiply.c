@@ -10,8 +10,8 @@
 /* ---- by tiles ---- */
 
 enum {
-    DEPTH = 128,   /* terms of one pass: a panel of b stays in the first cache, */
-    HEIGHT = 256,  /* ... and so many rows of a in the second */
+    DEPTH = 256,   /* terms of one pass: a panel of b stays in the first cache, */
+    HEIGHT = 128,  /* ... and so many rows of a in the second */
     FEW_ROWS = 12, /* rows of a for which a panel is not worth copying */
     WIDEST = 8     /* vectors of columns of a tile */
 };

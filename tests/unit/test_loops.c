@@ -64,13 +64,16 @@ typedef struct shape {
     size_t m, n, k;
 } shape;
 
-/* Few rows, several panels, and edges of each; one row of many columns is a way of its own. */
+/* Few rows or several passes of them, several panels, and edges of each; one row of many columns is a way of its own.
+ */
 static shape random_shape(tp_rng *rng)
 {
     static const size_t DEPTHS[] = {0, 1, 2, 255, 256, 257, 513};
     size_t k = tp_rng_below(rng, 2) ? tp_rng_below(rng, 40) : DEPTHS[tp_rng_below(rng, 7)];
     if (tp_rng_below(rng, 4) == 0)
         return (shape){1, 1 + tp_rng_below(rng, 5 * MOST), k};
+    if (tp_rng_below(rng, 16) == 0)
+        return (shape){100 + tp_rng_below(rng, 200), 1 + tp_rng_below(rng, MOST), 1 + k % 40};
     return (shape){tp_rng_below(rng, 30), 1 + tp_rng_below(rng, MOST), k};
 }
 
