@@ -332,7 +332,7 @@ static void plant_operand(planter *p, const tp_json *o, bool aliased)
     }
 }
 
-static void plant_axis(planter *p, const tp_json *axis)
+static void plant_axis(planter *p, const tp_json *axis, bool of_pipeline)
 {
     const tp_json *steps = tp_json_get(axis, "steps"), *semantics = tp_json_get(axis, "semantics"),
                   *name = tp_json_get(axis, "axis");
@@ -343,8 +343,12 @@ static void plant_axis(planter *p, const tp_json *axis)
         plant(p, "one step too few", steps->loc.start, steps->loc.end,
               format(p, "\"max((%.*s) - 1, 1)\"", TP_FMT(steps->u.string)));
         plant_expression(p, n);
+    } else if (of_pipeline && steps && steps->type == TP_J_INT) {
+        long long n = (long long)steps->u.integer;
+        plant(p, "one step too many", steps->loc.start, steps->loc.end, format(p, "\"%lld + 1\"", n));
+        plant(p, "one step too few", steps->loc.start, steps->loc.end, format(p, "\"max(%lld - 1, 1)\"", n));
     }
-    if (!semantics && name)
+    if (!semantics && name && !of_pipeline)
         plant(p, "reduction declared parallel", name->loc.end, name->loc.end, TP_S(", \"semantics\": \"parallel\""));
 }
 
@@ -360,30 +364,56 @@ static bool is_aliased(const tp_json *doc, const tp_json *input)
     return found;
 }
 
-tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
+/* The grid of the spec or of a pipeline; its axes count steps from here on. */
+static void plant_grid(planter *p, const tp_json *grid, bool of_pipeline)
 {
-    static const char *const LISTS[] = {"inputs", "outputs"};
-    planter p = {.c = c};
-    const tp_json *body = tp_json_get(doc, "kernel"), *grid = tp_json_get(doc, "grid");
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         const tp_json *axis = tp_json_get(grid->u.items.at[i], "axis");
-        tp_push(c->arena, p.axes, axis->u.string);
-        tp_push(c->arena, p.indices, axis->u.string);
+        tp_push(p->c->arena, p->axes, axis->u.string);
+        tp_push(p->c->arena, p->indices, axis->u.string);
     }
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
-        plant_axis(&p, grid->u.items.at[i]);
+        plant_axis(p, grid->u.items.at[i], of_pipeline);
         if (i > 0 &&
             !(tp_json_get(grid->u.items.at[i], "semantics") && tp_json_get(grid->u.items.at[i - 1], "semantics")))
-            swap(&p, "axes of the grid swapped", grid, i - 1, i); /* two parallel ones are in no order */
+            swap(p, "axes of the grid swapped", grid, i - 1, i); /* two parallel ones are in no order */
     }
+}
+
+/* Inputs and outputs of the spec, or the windows of a pipeline. */
+static void plant_operands(planter *p, const tp_json *of)
+{
+    static const char *const LISTS[] = {"inputs", "outputs"};
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
-        const tp_json *list = tp_json_get(doc, LISTS[l]);
+        const tp_json *list = tp_json_get(of, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++)
-            plant_operand(&p, list->u.items.at[i], l == 0 && is_aliased(doc, list->u.items.at[i]));
+            plant_operand(p, list->u.items.at[i], l == 0 && is_aliased(of, list->u.items.at[i]));
     }
-    if (body) {
-        tp_block b = tp_parse_program(c, body);
-        plant_block(&p, &b);
+}
+
+static void plant_body(planter *p, const tp_json *body)
+{
+    if (!body)
+        return;
+    tp_block b = tp_parse_program(p->c, body);
+    plant_block(p, &b);
+}
+
+tp_mutations tp_mutations_of(tp_ctx *c, const tp_json *doc)
+{
+    planter p = {.c = c};
+    const tp_json *pipelines = tp_json_get(doc, "pipelines");
+    plant_grid(&p, tp_json_get(doc, "grid"), false);
+    plant_operands(&p, doc);
+    plant_body(&p, tp_json_get(doc, "kernel"));
+    for (uint32_t i = 0; pipelines && i < pipelines->u.items.n; i++) {
+        const tp_json *one = pipelines->u.items.at[i];
+        uint32_t axes = p.axes.len, indices = p.indices.len; /* those of a pipeline are in its step alone */
+        plant_grid(&p, tp_json_get(one, "grid"), true);
+        plant_operands(&p, one);
+        plant_body(&p, tp_json_get(one, "kernel"));
+        p.axes.len = axes;
+        p.indices.len = indices;
     }
     return p.out;
 }

@@ -768,11 +768,22 @@ static bool defines(const tp_syntax *s)
     return s->body.len > 0;
 }
 
+static bool is_check(const tp_syntax *s)
+{
+    return s->kind == TP_S_EXPR && tp_str_is(s->value->text, "check");
+}
+
 void emit_block(emitter *e, const tp_block *s)
 {
+    bool acts = false; /* a check is a comment */
     for (uint32_t i = 0; i < s->len; i++) {
+        acts |= !is_check(s->at[i]);
         if (i > 0 && (defines(s->at[i]) || defines(s->at[i - 1])))
             emit_text(e, "\n");
         statement(e, s->at[i]);
+    }
+    if (!acts && e->indent > 1) {
+        start_line(e);
+        emit_text(e, "pass\n");
     }
 }

@@ -53,18 +53,38 @@ static void indices(emitter *e, const tp_json *map)
     }
 }
 
+static void block_dimension(emitter *e, const tp_json *v)
+{
+    if (v->type == TP_J_NULL) {
+        emit_text(e, "None");
+    } else if (v->type == TP_J_OBJECT) {
+        emit_text(e, "pl.Element(");
+        emit_expression(e, tp_json_get(v, "element"));
+        emit_text(e, ")");
+    } else {
+        emit_expression(e, v);
+    }
+}
+
+/* pipeline_mode, where it is not that of every window */
+static void buffering(emitter *e, const tp_json *v)
+{
+    const tp_json *buffers = tp_json_get(v, "buffers"), *ahead = tp_json_get(v, "lookahead");
+    int n = buffers ? (int)buffers->u.integer : 2;
+    bool looks = ahead && ahead->u.boolean;
+    if (n != 2 || looks)
+        tp_buf_printf(e->b, ", pipeline_mode=pl.Buffered(%d%s)", n, looks ? ", use_lookahead=True" : "");
+}
+
 static void window(emitter *e, const tp_pipeline *p, const tp_json *v, const tp_node *arg)
 {
     const tp_json *block = tp_json_get(v, "block_shape"), *map = tp_json_get(v, "index_map"),
-                  *buffers = tp_json_get(v, "buffers"), *grid = list(p, "grid");
+                  *space = tp_json_get(v, "memory_space"), *grid = list(p, "grid");
     emit_text(e, "pl.BlockSpec(");
     if (block) {
         emit_text(e, "(");
         for (uint32_t i = 0; i < block->u.items.n; i++) {
-            if (block->u.items.at[i]->type == TP_J_NULL)
-                emit_text(e, "None");
-            else
-                emit_expression(e, block->u.items.at[i]);
+            block_dimension(e, block->u.items.at[i]);
             emit_text(e, ", ");
         }
         emit_text(e, ")");
@@ -84,8 +104,9 @@ static void window(emitter *e, const tp_pipeline *p, const tp_json *v, const tp_
             emit_text(e, "0, ");
         emit_text(e, ")");
     }
-    if (buffers && buffers->u.integer != 2)
-        tp_buf_printf(e->b, ", pipeline_mode=pl.Buffered(%d)", (int)buffers->u.integer);
+    if (space && tp_str_is(space->u.string, "smem"))
+        emit_text(e, ", memory_space=pltpu.SMEM");
+    buffering(e, v);
     emit_text(e, "),\n");
 }
 

@@ -59,6 +59,21 @@ _Noreturn static void fail_apart(writer *w, const window *x, const tp_syntax *s,
         "`%.*s` %s", TP_FMT(x->array), what);
 }
 
+/* Have both windows the same block in each step, and another one in each? Then no step reads what another one writes.
+ */
+static bool in_step(const writer *w, const window *a, const window *b)
+{
+    bool same = pipe_same(a->argument, b->argument);
+    for (uint32_t d = 0; d < a->rank && same; d++)
+        same = pipe_same(a->block[d], b->block[d]) && pipe_same(a->index[d], b->index[d]) && !a->element[d];
+    for (uint32_t i = 0; i < w->naxes && same; i++) {
+        same = !w->axes[i].moves;
+        for (uint32_t d = 0; d < a->rank && !same; d++)
+            same = a->index[d] && pipe_follows(w, a->index[d], &w->axes[i]);
+    }
+    return same;
+}
+
 /* What a prefetch sees depends on the buffers where anything that it reads is written meanwhile. */
 void pipe_check_apart(writer *w, const tp_syntax *s)
 {
@@ -68,7 +83,8 @@ void pipe_check_apart(writer *w, const tp_syntax *s)
         window *x = &w->windows[i];
         asked a = {w, x, &w->step};
         for (uint32_t k = 0; k < i; k++)
-            if (x->output && tp_str_eq(w->windows[k].array, x->array))
+            if (x->output && tp_str_eq(w->windows[k].array, x->array) &&
+                (k >= w->ninputs || !in_step(w, &w->windows[k], x)))
                 fail_apart(w, x, s,
                            k >= w->ninputs ? "goes out by two windows of one pipeline"
                                            : "comes in and goes out in one pipeline");

@@ -29,7 +29,7 @@ static tp_node *part(writer *w, tp_node *start, tp_node *size, tp_node *block)
 static tp_node *start_of(writer *w, const window *x, uint32_t d)
 {
     const tp_node *b = x->block[d];
-    if (!b || pipe_is_number(b, 1) || pipe_is_number(x->index[d], 0))
+    if (!b || x->element[d] || pipe_is_number(b, 1) || pipe_is_number(x->index[d], 0))
         return x->index[d];
     return pipe_operator(w, TP_O_MUL, x->index[d], x->block[d]);
 }
@@ -92,7 +92,7 @@ static void move_window(writer *w, const window *x, tp_block *into)
     move(w, x, 0, shorter, into);
 }
 
-/* scratch(shape, dtype) of its window, of so many buffers, as the value of a `with` */
+/* scratch(shape, dtype) of its window, of so many buffers, as the value of a `with`; 0: what is in it is undefined */
 static tp_node *scratch(writer *w, const window *x, int buffers)
 {
     tp_node *dims[TP_MAX_RANK];
@@ -100,9 +100,9 @@ static tp_node *scratch(writer *w, const window *x, int buffers)
     for (uint32_t d = 0; d < x->rank; d++)
         if (x->block[d])
             dims[n++] = x->block[d];
-    tp_node *call =
-        pipe_node(w, TP_N_CALL, TP_S("scratch"), 3,
-                  (tp_node *[]){pipe_node(w, TP_N_SEQUENCE, TP_S(""), n, dims), x->dtype, pipe_number(w, buffers)});
+    tp_node *shape = pipe_node(w, TP_N_SEQUENCE, TP_S(""), n, dims);
+    tp_node *call = pipe_node(w, TP_N_CALL, TP_S("scratch"), buffers && x->smem ? 4 : 3,
+                              (tp_node *[]){shape, x->dtype, pipe_number(w, buffers), pipe_name(w, TP_S("smem"))});
     call->of_pipeline = true;
     return call;
 }

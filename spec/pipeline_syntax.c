@@ -111,6 +111,18 @@ const tp_node *pipe_find_node(const walk *f, const tp_block *b)
     return NULL;
 }
 
+bool pipe_same(const tp_node *a, const tp_node *b)
+{
+    if (!a || !b || a->kind != b->kind || a->op != b->op || !tp_str_eq(a->text, b->text))
+        return a == b;
+    if (a->kind == TP_N_INT)
+        return a->integer == b->integer;
+    bool same = a->kind != TP_N_FLOAT && a->nkids == b->nkids; /* no index is one */
+    for (uint32_t i = 0; same && i < a->nkids; i++)
+        same = pipe_same(a->kids[i], b->kids[i]);
+    return same;
+}
+
 bool pipe_is_name(const tp_node *n, void *text)
 {
     return n->kind == TP_N_NAME && tp_str_eq(n->text, *(const tp_str *)text);
@@ -119,6 +131,22 @@ bool pipe_is_name(const tp_node *n, void *text)
 bool pipe_mentions(const tp_node *n, tp_str text)
 {
     return pipe_find_in_node(n, pipe_is_name, &text) != NULL;
+}
+
+bool pipe_follows(const writer *w, const tp_node *n, const axis *a)
+{
+    if (n->kind == TP_N_NAME && tp_str_eq(n->text, a->name))
+        return true;
+    for (int i = 0; n->kind == TP_N_BINARY && n->op == TP_O_MUL && i < 2; i++)
+        if (n->kids[i]->kind == TP_N_INT && n->kids[i]->integer > 0)
+            return pipe_follows(w, n->kids[1 - i], a);
+    if (n->kind != TP_N_BINARY || (n->op != TP_O_ADD && n->op != TP_O_SUB))
+        return false;
+    bool left = pipe_follows(w, n->kids[0], a), right = pipe_follows(w, n->kids[1], a);
+    for (uint32_t i = 0; i < w->naxes; i++)
+        if (pipe_mentions(n->kids[left ? 1 : 0], w->axes[i].name))
+            return false;
+    return left != right;
 }
 
 /* The argument of a call by its keyword or position; NULL: it has none. */

@@ -55,6 +55,7 @@ void pipe_read_axes(writer *w, const tp_pipeline *p)
                 tp_raise(w->c, TP_RULE_SPEC_NAME, string->loc, "choose another name", "the name `%.*s` is taken",
                          TP_FMT(a->name));
         a->steps = pipe_expression(w, tp_json_get(v, "steps"), "\"steps\"");
+        pipe_count_steps(w->outer, &a->steps);
         check_steady(w, a->steps);
         for (uint32_t k = 0; k <= i; k++)
             if (pipe_mentions(a->steps, w->axes[k].name))
@@ -129,6 +130,7 @@ static void find_array(writer *w, window *x, const tp_node *arg, tp_block *into)
                        : "pass an input or an output in any or hbm, x or x[e, :, :]",
                  "a pipeline moves blocks of arrays in any or hbm");
     x->array = base->text;
+    x->argument = arg;
     if (x->output && !output)
         tp_raise(w->c, TP_RULE_SPEC_TYPE, tp_node_loc(w->c, arg), "pass an output of the kernel",
                  "`%.*s` is an input; the pipeline's output `%.*s` writes it", TP_FMT(x->array), TP_FMT(x->name));
@@ -173,6 +175,30 @@ static bool fits(writer *w, const tp_node *extent, const tp_node *block)
     return q.ok;
 }
 
+/* The extent in {"element": 16}, whose index counts elements; any other block dimension is returned as it is. Windows
+ * of it may overlap, which copies that go out at the same time must not. */
+static const tp_json *read_element(writer *w, window *x, uint32_t d, const tp_json *b)
+{
+    if (!b || b->type != TP_J_OBJECT)
+        return b;
+    tp_check_members(w->c, b, TP_OBJECT_ELEMENT);
+    if (tp_json_get(b, "padding") || x->output)
+        tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, b->loc,
+                 x->output ? "write the extent of the block; the index map counts in blocks"
+                           : "begin at the element itself",
+                 x->output ? "an output of a pipeline has no Element dimension"
+                           : "an Element dimension of a pipeline has no padding");
+    if (x->views[d].kind == VIEW_PART)
+        tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, b->loc, "pass the whole array, and add the start to the index",
+                 "an Element dimension of a part of `%.*s`", TP_FMT(x->array));
+    x->element[d] = true;
+    const tp_json *extent = tp_json_get(b, "element");
+    if (!extent)
+        tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, b->loc, "write {\"element\": 16}",
+                 "the key \"element\" is missing here");
+    return extent;
+}
+
 static void read_blocks(writer *w, window *x)
 {
     const tp_json *block = tp_member(w->c, x->declared, "block_shape", TP_J_ARRAY, false),
@@ -201,20 +227,18 @@ static void read_blocks(writer *w, window *x)
         x->index[d] = m ? pipe_expression(w, m, "an index") : pipe_number(w, 0);
         pipe_count_steps(w, &x->index[d]);
         check_steady(w, x->index[d]);
-        if (b && b->type == TP_J_OBJECT)
-            tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, b->loc,
-                     "write the extent of the block; the index map counts in blocks",
-                     "an Element dimension of a pipeline is not supported by this build");
+        b = read_element(w, x, d, b);
         x->block[d] = !b ? v->extent : b->type == TP_J_NULL ? NULL : pipe_expression(w, b, "a block dimension");
         left += x->block[d] != NULL;
         if (v->kind == VIEW_PART && x->block[d] && !fits(w, v->extent, x->block[d]))
             tp_raise(w->c, TP_RULE_SPEC_VALUE, (b ? b : x->name_string)->loc,
                      "JAX would copy on to the end of the last tile, behind the part",
                      "a part of `%.*s` of which this block is no divisor", TP_FMT(x->array));
-        x->cut[d] = x->block[d] && !fits(w, v->extent, x->block[d]);
+        x->cut[d] = x->block[d] && !x->element[d] && !fits(w, v->extent, x->block[d]);
         cuts += x->cut[d];
-        x->whole &= x->block[d] && tp_same(tp_expr_normal(w->r->k->exprs, size_of(w, x->block[d])),
-                                           tp_expr_normal(w->r->k->exprs, size_of(w, v->extent)));
+        x->whole &= x->block[d] && !x->element[d] &&
+                    tp_same(tp_expr_normal(w->r->k->exprs, size_of(w, x->block[d])),
+                            tp_expr_normal(w->r->k->exprs, size_of(w, v->extent)));
     }
     if (cuts > TP_MAX_PIPELINE_CUTS)
         tp_raise(w->c, TP_RULE_SPEC_VALUE, x->name_string->loc,
@@ -226,22 +250,32 @@ static void read_blocks(writer *w, window *x)
                  "a window of a pipeline has at least one dimension");
 }
 
-/* Is the index the axis, plus what no axis of the pipeline changes? Then it is another one in each turn. */
-static bool follows(const writer *w, const tp_node *n, const axis *a)
+static bool runs_another(const tp_block *b)
 {
-    if (n->kind == TP_N_NAME && tp_str_eq(n->text, a->name))
-        return true;
-    if (n->kind != TP_N_BINARY || (n->op != TP_O_ADD && n->op != TP_O_SUB))
-        return false;
-    bool left = follows(w, n->kids[0], a), right = follows(w, n->kids[1], a);
-    for (uint32_t i = 0; i < w->naxes; i++)
-        if (pipe_mentions(n->kids[left ? 1 : 0], w->axes[i].name))
-            return false;
-    return left != right;
+    bool found = false;
+    for (uint32_t i = 0; i < b->len && !found; i++)
+        found = b->at[i]->kind == TP_S_PIPELINE || runs_another(&b->at[i]->body) || runs_another(&b->at[i]->orelse);
+    return found;
 }
 
-/* Which axis moves it last, and whether its turns have blocks of their own. */
-static void find_level(writer *w, window *x)
+/* Does each step store to all of the window before anything else names it? Then none of them sees what it held. */
+static bool is_filled(writer *w, const tp_pipeline *p, tp_str name)
+{
+    walk named = {.functions = w->body, .test = pipe_is_name, .ctx = &name};
+    for (uint32_t i = 0; i < p->body.len; i++) {
+        const tp_syntax *s = p->body.at[i];
+        const tp_node *place = s->kind == TP_S_STORE && !s->augmented ? s->target : NULL;
+        if (place && place->nkids == 2 && place->kids[1]->kind == TP_N_ELLIPSIS && pipe_is_of(place, name))
+            return !pipe_find_with_calls(&named, s->value);
+        const tp_block one = {.at = (tp_syntax **)&p->body.at[i], .len = 1};
+        if (pipe_find_node(&named, &one) || runs_another(&one)) /* whose step sees the window, too */
+            return false;
+    }
+    return false;
+}
+
+/* Which axis moves it last, and whether its turns have blocks of their own, or need none. */
+static void find_level(writer *w, window *x, bool filled)
 {
     bool named_all = true, named_last = false;
     x->level = -1;
@@ -252,11 +286,11 @@ static void find_level(writer *w, window *x)
     for (int i = 0; i <= x->level; i++) {
         bool named = false;
         for (uint32_t d = 0; d < x->rank; d++)
-            named |= x->index[d] && follows(w, x->index[d], &w->axes[i]);
+            named |= x->index[d] && pipe_follows(w, x->index[d], &w->axes[i]);
         named_all &= named || !w->axes[i].moves;
         named_last = named;
     }
-    x->certain = x->level < 0 || (named_last && (named_all || w->axes[x->level].literal > 1));
+    x->certain = x->level < 0 || (named_last && (named_all || w->axes[x->level].literal > 1)) || filled;
     x->whole &= x->level < 0;
 }
 
@@ -267,7 +301,16 @@ static void read_buffers(writer *w, window *x)
     if (n && (n->u.integer < 1 || n->u.integer > most))
         tp_raise(w->c, TP_RULE_SPEC_VALUE, n->loc, NULL, "\"buffers\" of an %s of a pipeline is 1 to %d",
                  x->output ? "output" : "input", most);
+    tp_member(w->c, x->declared, "lookahead", TP_J_BOOL, false);
     x->buffers = x->whole ? 1 : n ? (int)n->u.integer : 2;
+}
+
+static void read_space(writer *w, window *x)
+{
+    const tp_json *space = tp_member(w->c, x->declared, "memory_space", TP_J_STRING, false);
+    x->smem = space && tp_str_is(space->u.string, "smem");
+    if (space && !x->smem && !tp_str_is(space->u.string, "vmem"))
+        tp_raise(w->c, TP_RULE_SPEC_VALUE, space->loc, "vmem or smem", "no memory space of a window of a pipeline");
 }
 
 void pipe_read_windows(writer *w, const tp_pipeline *p, const tp_syntax *s, tp_block *into)
@@ -291,7 +334,8 @@ void pipe_read_windows(writer *w, const tp_pipeline *p, const tp_syntax *s, tp_b
             tp_map_set(w->c->arena, &w->opened, x->name, 1);
         find_array(w, x, s->value->kids[i], into);
         read_blocks(w, x);
-        find_level(w, x);
+        find_level(w, x, x->output && is_filled(w, p, x->name_string->u.string));
         read_buffers(w, x);
+        read_space(w, x);
     }
 }

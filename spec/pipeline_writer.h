@@ -27,14 +27,17 @@ typedef struct window {
     tp_str array; /* of the kernel */
     tp_node *dtype;
     bool output;
-    uint32_t rank; /* of the array */
+    const tp_node *argument; /* the array or the part of it that the statement passes */
+    uint32_t rank;           /* of the array */
     view views[TP_MAX_RANK];
     tp_node *block[TP_MAX_RANK], *index[TP_MAX_RANK]; /* by dimension of the array; ONE: none. No block: squeezed */
     const tp_json *index_at[TP_MAX_RANK];
-    bool cut[TP_MAX_RANK]; /* the last block may end behind the array */
-    bool whole;            /* it is all of what the argument leaves, in every step */
-    int level;             /* the last axis that moves it; -1: none */
-    bool certain;          /* each turn of that axis has another block */
+    bool cut[TP_MAX_RANK];     /* the last block may end behind the array */
+    bool element[TP_MAX_RANK]; /* the index counts elements */
+    bool smem;
+    bool whole;   /* it is all of what the argument leaves, in every step */
+    int level;    /* the last axis that moves it; -1: none */
+    bool certain; /* each turn of that axis has another block */
     int buffers;
     tp_node *before[TP_MAX_RANK]; /* outputs that are not certain: names of the block of the turn before */
 } window;
@@ -89,9 +92,14 @@ typedef struct walk {
 const tp_node *pipe_find_node(const walk *f, const tp_block *b);
 /* The first call, or other node, in n that the test holds for, there or in what it calls. */
 const tp_node *pipe_find_with_calls(const walk *f, const tp_node *n);
+/* Are they written alike? NULL: nothing is. */
+bool pipe_same(const tp_node *a, const tp_node *b);
 /* A test: is it the name that ctx, a tp_str, has? */
 bool pipe_is_name(const tp_node *n, void *text);
 bool pipe_mentions(const tp_node *n, tp_str text);
+/* Is the index the axis, or a multiple of it, plus what no axis of the pipeline changes? Then it is another one in each
+ * turn. */
+bool pipe_follows(const writer *w, const tp_node *n, const axis *a);
 /* The argument of a call by its keyword or position; NULL: it has none. */
 const tp_node *pipe_argument(const tp_node *call, const char *keyword, uint32_t position);
 /* Is the place the array, or a part of it? */

@@ -454,7 +454,9 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
     static const tp_memory COUNTERS[] = {TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE}, SPACES[] = {TP_MEM_VMEM, TP_MEM_SMEM};
     const tp_node *call = s->buffer;
     tp_loc loc = tp_node_loc(r->c, s->name);
-    if (call->nkids < 2 || call->nkids > 3 || call->kids[0]->kind != TP_N_SEQUENCE || call->kids[1]->kind != TP_N_NAME)
+    bool made = call->of_pipeline; /* scratch(shape, dtype, buffers), or with smem behind them */
+    if (call->nkids < 2 || call->nkids > (made ? 4u : 3u) || call->kids[0]->kind != TP_N_SEQUENCE ||
+        call->kids[1]->kind != TP_N_NAME)
         tp_raise(r->c, TP_RULE_SPEC_TYPE, tp_node_loc(r->c, call),
                  "write scratch((8, 128), float32), scratch((n,), int32, smem) or scratch((2,), dma_semaphore)",
                  "a buffer has a shape in parentheses, and a dtype or the name of a kind of semaphore");
@@ -467,9 +469,11 @@ static void read_scoped(tp_reader *r, tp_operand *o, const scoped *s, uint32_t i
             o->dtype = TP_I32;
         }
     bool known = false;
-    if (call->of_pipeline)
+    if (made)
         o->buffers = (int)call->kids[2]->integer;
-    bool spaced = call->nkids == 3 && !call->of_pipeline;
+    if (made && call->nkids == 4)
+        o->memory = TP_MEM_SMEM;
+    bool spaced = call->nkids == 3 && !made;
     for (size_t i = 0; i < 2 && spaced; i++)
         if (call->kids[2]->kind == TP_N_NAME && tp_str_is(call->kids[2]->text, tp_memory_name(SPACES[i]))) {
             o->memory = SPACES[i];

@@ -190,16 +190,29 @@ static tp_str text_of(const tp_json *object, const char *key)
     return v && v->type == TP_J_STRING ? v->u.string : TP_S("");
 }
 
-/* What an importer wrote in other words, {"statement": 3, "what": …, "instead": …}: the body shows no trace of it. */
+/* The statements of the body, or of the step of the pipeline that the entry names; NULL: of none. */
+static const tp_json *lines_of(const tp_json *doc, const tp_json *entry)
+{
+    const tp_json *all = tp_json_get(doc, "pipelines"), *n = tp_json_get(entry, "pipeline");
+    if (!n)
+        return tp_json_get(doc, "kernel");
+    bool known =
+        all && all->type == TP_J_ARRAY && n->type == TP_J_INT && n->u.integer >= 0 && n->u.integer < all->u.items.n;
+    return known ? tp_json_get(all->u.items.at[n->u.integer], "kernel") : NULL;
+}
+
+/* What an importer wrote in other words, {"statement": 3, "what": …, "instead": …}, with "pipeline": 0 in the step of
+ * one: the body shows no trace of it. */
 static void check_imported(tp_analysis *a)
 {
-    const tp_json *python = tp_json_get(a->k->doc, "x-python"), *lines = tp_json_get(a->k->doc, "kernel"),
+    const tp_json *python = tp_json_get(a->k->doc, "x-python"),
                   *list = python && python->type == TP_J_OBJECT ? tp_json_get(python, "not_lowered") : NULL;
     for (uint32_t i = 0; list && list->type == TP_J_ARRAY && i < list->u.items.n; i++) {
         const tp_json *entry = list->u.items.at[i],
                       *at = entry->type == TP_J_OBJECT ? tp_json_get(entry, "statement") : NULL;
         if (!at || at->type != TP_J_INT)
             continue;
+        const tp_json *lines = lines_of(a->k->doc, entry);
         bool known = lines && lines->type == TP_J_ARRAY && at->u.integer >= 0 && at->u.integer < lines->u.items.n;
         add_refusal(a, tp_json_place(known ? lines->u.items.at[at->u.integer] : entry), text_of(entry, "instead"),
                     tp_message(a, "%.*s is not lowered by Mosaic on %.*s", TP_FMT(text_of(entry, "what")),

@@ -25,7 +25,7 @@ SEMANTICS = [p for p in sorted(ROOT.glob("tests/semantics/*.tile.json"))
 
 KEYS = importer.WORDS | {
     "tileproof", "grid", "axis", "steps", "semantics", "parallel", "arbitrary", "inputs", "outputs", "scratch", "name", "dtype", "shape", "block_shape",
-    "index_map", "memory_space", "smem", "vmem", "alias", "buffers", "discard", "element", "padding", "kernel", "scalar_prefetch", "contents", "true"}
+    "pipelines", "lookahead", "index_map", "memory_space", "smem", "vmem", "alias", "buffers", "discard", "element", "padding", "kernel", "scalar_prefetch", "contents", "true"}
 
 
 def emitted(path, folder):
@@ -49,6 +49,14 @@ def chip(monkeypatch):
 def test_a_hostile_description_stays_text(tmp_path):
     spec = {"tileproof": 1, "name": "f", "description": 'a"""\nraise SystemExit("ran")\n"""\\', "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 128]}],
             "outputs": [{"name": "o", "dtype": "float32", "shape": [8, 128]}], "kernel": ["o[...] = x[...]"]}
+    path = tmp_path / "f.tile.json"
+    path.write_text(json.dumps(spec))
+    assert callable(emitted(path, tmp_path))
+
+
+def test_a_check_alone_under_a_condition_is_a_comment_and_a_statement(tmp_path):
+    spec = {"tileproof": 1, "name": "f", "grid": [{"axis": "i", "steps": 1}], "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 128]}],
+            "outputs": [{"name": "o", "dtype": "float32", "shape": [8, 128]}], "kernel": ["if i == 0:", "    check(True, 'nothing to do')", "o[...] = x[...]"]}
     path = tmp_path / "f.tile.json"
     path.write_text(json.dumps(spec))
     assert callable(emitted(path, tmp_path))
@@ -150,8 +158,6 @@ def test_gallery(path, tmp_path):
             valid = np.isfinite(w.astype(np.float64)) if o.get("valid") else np.ones(w.shape, bool)
             digits = 2e-4 if w.dtype.name != "bfloat16" else 2**-7
             np.testing.assert_allclose(np.asarray(g, np.float64)[valid], w.astype(np.float64)[valid], rtol=digits, atol=2e-4 * scale, err_msg=o["name"])
-    if spec.get("pipelines"):  # the import reads those whose blocks divide, and makes grids or loops of them: test_pipelines.py
-        return
     back = lambda *a: fn(*a, **keywords)  # noqa: E731
     report = tileproof.check(back, *map(jnp.asarray, tables.values()), *map(jnp.asarray, arrays.values()), target=spec.get("target"))
     assert report.ok, report

@@ -1,6 +1,7 @@
-"""Pipelines inside of kernels (`pltpu.emit_pipeline`): as a longer grid where a kernel is one, else as the loop that one stands for."""
+"""Pipelines inside of kernels (`pltpu.emit_pipeline`): as a longer grid where a kernel is one, else as "pipelines", or as the loop that one stands for."""
 
 import json
+import linecache
 import re
 
 import jax
@@ -218,7 +219,7 @@ def divided(x):
     return call(kernel, x, out=[x.shape], grid=(2,), semantics=("parallel",))
 
 
-def nested(x):
+def nested(x, bias):
     """A pipeline over rows in one over matrices, which adds what the outer window holds."""
     b, m, n = x.shape
 
@@ -234,7 +235,7 @@ def nested(x):
 
         pltpu.emit_pipeline(matrix, grid=(b,), in_specs=[pl.BlockSpec((1, 1, n), lambda i: (i, 0, 0))])(bias_hbm)
 
-    return call(kernel, x, x[:, :1], out=[x.shape])
+    return call(kernel, x, bias, out=[x.shape])
 
 
 def in_place(x, blocks=4, later=0, rounds=1):
@@ -245,7 +246,7 @@ def in_place(x, blocks=4, later=0, rounds=1):
 
         pltpu.sync_copy(x_hbm, o_hbm)
         pltpu.emit_pipeline(body, grid=(rounds, blocks), in_specs=[pl.BlockSpec((16, 128), lambda r, i: (i, 0))],
-                            out_specs=[pl.BlockSpec((16, 128), lambda r, i: (i + later, 0))])(o_hbm, o_hbm)
+                            out_specs=[pl.BlockSpec((16, 128), (lambda r, i: (i + later, 0)) if later else lambda r, i: (i, 0))])(o_hbm, o_hbm)
 
     return call(kernel, x, out=[x.shape])
 
@@ -275,6 +276,64 @@ def allocated(x, lanes=128, fill=True):
     return call(kernel, x, out=[x.shape])
 
 
+def by_turns(flags, x):
+    """For each matrix of a loop one of two pipelines, which count from the last block on; by what a table says."""
+    n = x.shape[1] // 16
+
+    def kernel(flags, x_hbm, o_hbm):
+        def turn(e, _):
+            def double(x_ref, o_ref):
+                o_ref[...] = x_ref[...] * 2
+
+            def number(x_ref, o_ref):
+                o_ref[...] = x_ref[...] + (10 * pl.num_programs(0) + pl.program_id(0)).astype(F32)
+
+            def run(body, back):
+                at = pl.BlockSpec((16, 128), lambda t: (pl.num_programs(0) - 1 - t, 0))
+                pltpu.emit_pipeline(body, grid=(n,), in_specs=[at], out_specs=[at if back else ROWS])(x_hbm.at[e], o_hbm.at[e])
+
+            pl.when(flags[e] > 0)(lambda: run(double, True))
+            pl.when(flags[e] <= 0)(lambda: run(number, False))
+
+        jax.lax.fori_loop(0, x.shape[0], turn, None)
+
+    return call(kernel, flags, x, out=[x.shape], tables=1)
+
+
+def halo(x, small, buffers=3, ahead=True):
+    """Windows that overlap, fetched ahead; and scalars in SMEM, one row for each step."""
+    def kernel(x_hbm, small_hbm, seen_hbm, o_hbm):
+        def rows(x_ref, s_ref, o_ref):
+            o_ref[...] = x_ref[:16] + x_ref[8:] * s_ref[0, 1].astype(F32)
+
+        pltpu.sync_copy(small_hbm, seen_hbm)
+        pltpu.emit_pipeline(rows, grid=(x.shape[0] // 16,), out_specs=[pl.BlockSpec((16, 128), lambda i: (i, 0))],
+                            in_specs=[pl.BlockSpec((pl.Element(24), pl.Element(128)), lambda i: (i * 16, 0), pipeline_mode=pl.Buffered(buffers, use_lookahead=ahead)),
+                                      pl.BlockSpec((1, 2), lambda i: (i, 0), memory_space=pltpu.SMEM)])(x_hbm, small_hbm, o_hbm)
+
+    outs = [jax.ShapeDtypeStruct(small.shape, small.dtype), jax.ShapeDtypeStruct((x.shape[0] // 16 * 16, 128), F32)]
+    return pl.pallas_call(kernel, in_specs=[FAR] * 2, out_specs=[FAR] * 2, out_shape=outs)(x, small)
+
+
+def gated(count, x, y):
+    """Two sums over as many blocks as a table says, into one accumulator; its first step empties it."""
+    def kernel(count, x_hbm, y_hbm, o_ref, acc_ref):
+        def sum_of(first):
+            def add(block_ref):
+                if first:
+                    pl.when(pl.program_id(0) == 0)(lambda: acc_ref.__setitem__(..., jnp.zeros_like(acc_ref)))
+                acc_ref[...] += block_ref[...]
+
+            return add
+
+        for n, ref in enumerate((x_hbm, y_hbm)):
+            pltpu.emit_pipeline(sum_of(n == 0), grid=(count[n],), in_specs=[pl.BlockSpec((16, 128), lambda step: (step, 0), pipeline_mode=pl.Buffered(3))])(ref)
+        o_ref[...] = acc_ref[...]
+
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(), in_specs=[FAR] * 2, out_specs=pl.BlockSpec(memory_space=pltpu.VMEM), scratch_shapes=[pltpu.VMEM((16, 128), F32)])
+    return pl.pallas_call(kernel, grid_spec=spec, out_shape=jax.ShapeDtypeStruct((16, 128), F32))(count, x, y)
+
+
 X, Y = kernels.array(256, 256), kernels.array(256, 384, seed=1)
 RAGGED = kernels.array(248, 200), kernels.array(200, 160, seed=1)
 BATCHES = kernels.array(2, 128, 256), kernels.array(2, 256, 128, seed=1)
@@ -287,12 +346,34 @@ RIGHT = {
     "of views": (lambda x, y: products(x, y, by_view=True), BATCHES),
     "two of them": (twice, (R,)), "two ragged ones": (twice, (R[:56],)),
     "of groups": (grouped, (STARTS, R, kernels.array(3, 128, 128, seed=1))), "of groups in parallel": (lambda s, x, w: grouped(s, x, w, semantics=("parallel",)), (STARTS, R, kernels.array(3, 128, 128, seed=1))),
-    "in one another": (nested, (kernels.array(2, 32, 128),)), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "over inputs in SMEM behind it": (lambda i, n, x: gathered(i, n, x, behind=True), (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)),
+    "in one another": (nested, (kernels.array(2, 32, 128), kernels.array(2, 1, 128, seed=1))), "into segments": (summed, (SEGMENT, R)), "over inputs in SMEM": (gathered, (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)), "over inputs in SMEM behind it": (lambda i, n, x: gathered(i, n, x, behind=True), (jnp.array([3, 0, 1, 1], jnp.int32), jnp.array([4], jnp.int32), R)),
     "of bounded slices": (bounded, (jnp.array([0, 16, 16, 21, 32], jnp.int32), kernels.array(32, 8, 128))),
     "on two cores": (divided, (R,)),
     "in place": (in_place, (R,)), "in place, in two rounds": (lambda x: in_place(x, rounds=2), (R,)), "of two windows of the output": (halves, (R,)),
     "in buffers of the caller": (allocated, (R,)), "in buffers of the caller, ragged": (lambda x: allocated(x, 256), (kernels.array(56, 384),)),
     "in a scope over its buffers": (in_memory, (R,)), "by a table": (by_count, (jnp.array([4], jnp.int32), R)),
+    "in turns and branches": (by_turns, (jnp.array([1, 0, 1], jnp.int32), kernels.array(3, 48, 128))),
+    "over windows that overlap, and in SMEM": (halo, (kernels.array(72, 128), jnp.arange(8, dtype=jnp.int32).reshape(4, 2))),
+    "into an accumulator": (gated, (jnp.array([4, 2], jnp.int32), R, kernels.array(32, 128, seed=1))),
+}
+# What stays a pipeline: its name, its axes with their steps, and what it is over. Names are those of the body and of its parameters.
+KEPT = {
+    "two of them": [("double", {"i": 4}, ["x", "o"]), ("increase", {"i": 4}, ["x_2", "o_2"])],
+    "two ragged ones": [("double", {"i": 4}, ["x", "o"]), ("increase", {"i": 4}, ["x_2", "o_2"])],
+    "of groups": [("body", {"t": "(starts[i + 1] - v1) // 16"}, ["x", "w", "o"])],
+    "of groups in parallel": [("body", {"t": "(starts[i + 1] - v1) // 16"}, ["x", "w", "o"])],
+    "in one another": [("rows", {"i_2": 2}, ["x", "o"])],  # the outer one is the grid
+    "into segments": [("copy_2", {"i": 4}, ["x", "o"]), ("add", {"i": 4}, ["x_2", "o_2"])],
+    "in turns and branches": [("double", {"t": 3}, ["x", "o"]), ("number", {"t": 3}, ["x_2", "o_2"])],
+    "over windows that overlap, and in SMEM": [("rows", {"i": 4}, ["x", "s", "o"])],
+    "in place": [("body", {"r": 1, "i": 4}, ["x", "o"])],
+    "into an accumulator": [("add", {"step": "count[0]"}, ["block"]), ("add_2", {"step": "count[1]"}, ["block_2"])],
+}
+# What is a loop, and why.
+LOOPS = {
+    "of bounded slices": "bounded slices of `x_hbm`", "on two cores": "a pipeline that cores divide among them",
+    "in place, in two rounds": "`o_hbm` comes in and goes out in one pipeline, which is not supported",
+    "of two windows of the output": "`o_hbm` goes out by two windows of one pipeline, which is not supported", "in a scope over its buffers": "a pipeline that moves nothing",
 }
 LONGER = {"a product", "in a scope", "ragged", "in a grid", "in a parallel grid", "of views", "by a table", "over inputs in SMEM", "over inputs in SMEM behind it"}  # a grid; the others are loops
 SPELLED = {"in buffers of the caller", "in buffers of the caller, ragged"}  # by JAX, before the importer sees them
@@ -304,18 +385,26 @@ def chip(monkeypatch):
     monkeypatch.setitem(tpu_info.registry, "cpu", lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_V5E, 1))
 
 
+def interpreted(fn, *args):
+    """What JAX's interpreter for TPUs makes of them."""
+    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams(buffer_bounds="padded")):
+        got = jax.tree.map(np.asarray, jax.jit(lambda *a: fn(*a))(*args))
+    jax.clear_caches()
+    return got
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_it_is_proven_and_computes_what_the_interpreter_for_tpus_does(name):
     """What lies behind the end of an array is its padding there, as on a TPU, which JAX's copies of cut-off blocks reach."""
     fn, args = RIGHT[name]
     [spec] = tileproof.from_pallas(fn, *args)
     assert ("pipelines" not in spec["x-python"]) == (name in LONGER | SPELLED), spec
+    assert [(p["name"], {a["axis"]: a["steps"] for a in p["grid"]}, [w["name"] for w in p.get("inputs", []) + p.get("outputs", [])])
+            for p in spec.get("pipelines", [])] == KEPT.get(name, []), spec
+    assert [n["why"] for n in spec["x-python"].get("pipelines", []) if "why" in n] == ([LOOPS[name]] if name in LOOPS else []), spec
     report = tileproof.check(fn, *args)
     assert report.ok and not report.of("unknown"), report
-    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams(buffer_bounds="padded")):
-        want = jax.tree.map(np.asarray, jax.jit(lambda *a: fn(*a))(*args))
-    jax.clear_caches()
-    assert tileproof.assert_equivalent(fn, lambda *_: want, *args, rtol=1e-5, atol=1e-5) == 1
+    assert tileproof.assert_equivalent(fn, lambda *_: interpreted(fn, *args), *args, rtol=1e-5, atol=1e-5) == 1
 
 
 WRONG = [
@@ -348,15 +437,100 @@ def test_a_view_by_reshape():
     assert tileproof.assert_equivalent(reshaped, lambda _, x: x * 2, starts, R) == 1
 
 
-@pytest.mark.parametrize("name", ["two ragged ones", "into segments", "of bounded slices"])
-def test_the_loop_is_emitted_as_one(name, tmp_path):
+def emitted(spec, folder):
+    path = folder / f"{spec['name']}.tile.json"
+    path.write_text(json.dumps(spec))
+    return test_emit.emitted(path, folder)
+
+
+def test_the_loop_is_emitted_as_one(tmp_path):
+    fn, args = RIGHT["of bounded slices"]
+    [spec] = tileproof.from_pallas(fn, *args)
+    again = emitted(spec, tmp_path)
+    assert tileproof.assert_equivalent(fn, lambda *_: again(*args, interpret=True), *args) == 1
+
+
+@pytest.mark.parametrize("name", [n for n in KEPT if n != "in one another"])  # of which the emitted one is a grid
+def test_a_pipeline_is_emitted_and_comes_back(name, tmp_path):
     fn, args = RIGHT[name]
     [spec] = tileproof.from_pallas(fn, *args)
-    path = tmp_path / "loop.tile.json"
-    path.write_text(json.dumps(spec))
-    again = test_emit.emitted(path, tmp_path)
-    want = [again(*args, interpret=True)] if len(spec["outputs"]) == 1 else again(*args, interpret=True)
-    assert tileproof.assert_equivalent(fn, lambda *_: want[0] if len(want) == 1 else list(want), *args) == 1
+    again = emitted(spec, tmp_path)
+    got = interpreted(again, *args)
+    assert tileproof.assert_equivalent(fn, lambda *_: got[0] if len(spec["outputs"]) == 1 else list(got), *args, rtol=1e-5, atol=1e-5) == 1
+    [back] = tileproof.from_pallas(again, *args)
+    assert windows_of(back) == windows_of(spec)
+
+
+def windows_of(spec):
+    """Everything that is said of pipelines but the statements of their steps."""
+    return [{key: value for key, value in p.items() if key != "kernel"} for p in spec["pipelines"]]
+
+
+BY_HAND = [p for p in test_emit.GALLERY + test_emit.SEMANTICS if json.loads(p.read_text()).get("pipelines")]
+
+
+def at_one_size(spec):
+    """The spec with numbers for its sizes, and a statement in front, without which a lone pipeline would be a grid."""
+    sizes = {n: s if isinstance(s, (int, str)) else s.get("in", [512])[-1] for n, s in spec.get("sizes", {}).items()}
+    rest = {key: value for key, value in spec.items() if key not in ("cases", "reference")}
+    return rest | {"sizes": sizes, "scratch": [*spec.get("scratch", []), {"name": "apart", "dtype": "float32", "shape": [1, 1]}], "kernel": ["apart[...] = 0", *spec["kernel"]]}
+
+
+def meant(spec, pipeline):
+    """Names, steps, blocks and indices of a pipeline, evaluated at some step of it."""
+    pipelines = spec["pipelines"]
+    steps = {a["axis"]: a["steps"] for p in [spec, *pipelines] for a in p.get("grid", [])}
+    at = {a: n + 1 for n, a in enumerate(steps)}  # two axes, two numbers
+    names = {n: s for n, s in spec.get("sizes", {}).items() if isinstance(s, int)} | at | {"cdiv": lambda a, b: -(-a // b)}
+    names |= {t["name"]: list(range(3, 99)) for t in spec.get("scalar_prefetch", [])}
+    names["num_programs"] = lambda v: value(next(steps[a] for a in at if at[a] == v))
+
+    def value(x):
+        if isinstance(x, dict):
+            return {key: value(v) for key, v in x.items()}
+        return [value(v) for v in x] if isinstance(x, list) else eval(x, names) if isinstance(x, str) else x
+
+    def window(w):
+        return w | {key: value(w[key]) for key in ("block_shape", "index_map") if key in w}
+
+    return {"name": pipeline["name"], "grid": [(a["axis"], value(a["steps"])) for a in pipeline.get("grid", [])],
+            **{key: [window(w) for w in pipeline.get(key, [])] for key in ("inputs", "outputs")}}
+
+
+@pytest.mark.parametrize("path", BY_HAND, ids=lambda p: p.name.split(".")[0])
+def test_a_pipeline_that_was_written_by_hand_comes_back(path, tmp_path):
+    """With its names, blocks, index maps and buffers. One that two statements run comes back as two."""
+    spec = at_one_size(json.loads(path.read_text()))
+    names = {n: s for n, s in spec["sizes"].items() if isinstance(s, int)}
+    dtypes = {name: choices[-1] for name, choices in spec.get("dtypes", {}).items()}
+    [back] = tileproof.from_pallas(emitted(spec, tmp_path), *(jax.ShapeDtypeStruct(tuple(eval(str(d), {}, names) for d in o["shape"]), jnp.dtype(dtypes.get(o["dtype"], o["dtype"])))
+                                                              for o in spec.get("scalar_prefetch", []) + spec["inputs"]))
+    runs = [line.strip().partition("(")[0] for body in [spec, *spec["pipelines"]] for line in body["kernel"]]
+    assert len(back["pipelines"]) == sum(runs.count(p["name"]) for p in spec["pipelines"])
+    found = {p["name"]: meant(back, p) for p in back["pipelines"]}
+    assert [found[p["name"]] for p in spec["pipelines"]] == [meant(spec, p) for p in spec["pipelines"]]
+
+
+def running(x):
+    """Of the second pipeline a step has what Mosaic does not lower, and what may overflow."""
+    def kernel(x_hbm, between, o_hbm):
+        def copy(x_ref, o_ref):
+            o_ref[...] = x_ref[...]
+
+        def sums(x_ref, o_ref):
+            _, rows = jax.lax.scan(lambda sum, row: (sum + row, sum), jnp.zeros((128,), F32), x_ref[...])
+            o_ref[...] = rows
+
+        pltpu.emit_pipeline(copy, grid=(4,), in_specs=[ROWS], out_specs=[ROWS])(x_hbm, between)
+        pltpu.emit_pipeline(sums, grid=(4,), in_specs=[ROWS], out_specs=[ROWS])(between, o_hbm)
+
+    return call(kernel, x, out=[x.shape, x.shape])
+
+
+@pytest.mark.parametrize("fn, rule, line", [(lambda x: twice(x, late=1), "TP102", "late"), (running, "TP204", "jax.lax.scan(")])
+def test_a_finding_names_its_line_of_python(fn, rule, line):
+    [finding, *_] = [f for f in tileproof.check(fn, R).of("violated") if f.rule == rule]
+    assert line in linecache.getline(*(lambda file, at: (file, int(at)))(*finding.python.rsplit(":", 1))), finding
 
 
 def over(*specs, refs=lambda x, o: (x, o), body=lambda x, o: o.__setitem__(..., x[...]), grid=(4,), **how):

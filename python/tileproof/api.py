@@ -341,10 +341,16 @@ def _written(spec: dict[str, Any]) -> str:
 
 
 def _stores(spec: dict[str, Any], names: set[str]) -> list[str]:
-    """Where the body stores or copies into the operands of these names."""
-    stores = [n for n, line in enumerate(spec.get("kernel", [])) if line.strip().removeprefix("store(").partition("[")[0] in names
-              or (line.strip().startswith(("copy(", "copy_start(")) and any(f", {name}[" in line for name in names))]
-    return list(dict.fromkeys(places.shown(places.of_pointer(spec, f"/kernel/{n}")) for n in stores))
+    """Where the body, or a step of a pipeline, stores or copies into the operands of these names, or runs a pipeline over them."""
+    pipelines = tuple(f"{p['name']}(" for p in spec.get("pipelines", []))
+
+    def stores(line: str) -> bool:
+        if line.startswith(pipelines):
+            return any(re.search(rf"\b{name}\b", line) for name in names)
+        return line.removeprefix("store(").partition("[")[0] in names or (line.startswith(("copy(", "copy_start(")) and any(f", {name}[" in line for name in names))
+
+    found = [f"{b.pointer}/{n}" for b in places.bodies(spec) for n, line in enumerate(b.lines) if stores(line.strip())]
+    return list(dict.fromkeys(places.shown(places.of_pointer(spec, at)) for at in found))
 
 
 def _executed(fn: Any, calls: Any) -> None:

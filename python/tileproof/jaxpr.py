@@ -215,14 +215,18 @@ def argument_names(j: Any) -> list[str]:
     return [str(n) if n is not None else "" for n in getattr(info, "arg_names", None) or ()]
 
 
+def traced_name(j: Any) -> str:
+    """Name of the Python function that was traced; "": not known."""
+    return str(getattr(getattr(open_jaxpr(j), "debug_info", None), "func_src_info", None) or "").split(" at ")[0]
+
+
 def function_name(eqn: Any) -> str:
     """Name of a pallas_call: name=…, else of its kernel."""
     name = eqn.params.get("name") or getattr(eqn.params.get("name_and_src_info"), "name", None)
     if not name and "jaxpr" not in eqn.params:
         return eqn.primitive.name
     if not name:
-        info = getattr(eqn.params["jaxpr"], "debug_info", None)
-        name = str(getattr(info, "func_src_info", "") or "kernel").split(" at ")[0]
+        name = traced_name(eqn.params["jaxpr"]) or "kernel"
     return name
 
 

@@ -21,7 +21,7 @@ from .rewriting import every_equation
 MOST_TRIALS = 400
 SECONDS = 4.0  # of processor time; no trial is begun later
 MOST_NUMBERS = 16
-CHANGED = ("grid", "inputs", "outputs", "kernel")  # the members of a spec that a change is in
+CHANGED = ("grid", "inputs", "outputs", "pipelines", "kernel")  # the members of a spec that a change is in
 
 Agrees = Callable[..., bool]  # of results, and what is wanted of other arguments (want=)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import inspect
 from typing import Any, Iterator
 
 try:
@@ -50,7 +52,7 @@ def kept() -> Iterator[None]:
                 return spelled_out(body, **how)(*refs, scratches=scratches, **more)
             own.use_emit_pipeline_primitive.value = True
             try:
-                bound = emitter.emit_pipeline(lambda *windows: body(*windows, *(scratches or ())), **how)
+                bound = emitter.emit_pipeline(_with_scratches(body, len(refs), scratches or ()), **how)
             finally:
                 own.use_emit_pipeline_primitive.value = False
             try:
@@ -66,6 +68,23 @@ def kept() -> Iterator[None]:
             yield
     finally:
         emitter.config, emitter._emit_pipeline = config, spelled_out
+
+
+def _with_scratches(body: Any, windows: int, scratches: Any) -> Any:
+    """The body as a function of its windows, which JAX traces under its name and theirs."""
+    def step(*given: Any) -> Any:
+        return body(*given, *scratches)
+
+    inner = body
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    if hasattr(inner, "__code__"):
+        step.__wrapped__ = inner  # type: ignore[attr-defined]
+    with contextlib.suppress(TypeError, ValueError):  # a callable that does not say
+        first = [p.replace(default=p.empty) for p in inspect.signature(body).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:windows]
+        if len(first) == windows:
+            step.__signature__ = inspect.Signature(first)  # type: ignore[attr-defined]
+    return step
 
 
 @dataclasses.dataclass(frozen=True)

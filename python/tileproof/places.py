@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import linecache
 import re
@@ -19,6 +20,8 @@ def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
     if "x-python" not in spec:
         return None
     python, parts = spec["x-python"], pointer.split("/")
+    if len(parts) > 2 and parts[1] == "pipelines":
+        return _of_pipeline(spec, parts) or python.get("call")
     if len(parts) > 2 and parts[1] == "kernel":
         statements = python.get("statements", [])
         return statements[int(parts[2])] if int(parts[2]) < len(statements) else python.get("call")
@@ -30,17 +33,37 @@ def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
     return python.get("call")
 
 
+def _note(spec: dict[str, Any], name: Any) -> dict[str, Any]:
+    """What the importer says of the pipeline."""
+    return next((n for n in spec.get("x-python", {}).get("pipelines", []) if n.get("name") == name), {})
+
+
+def _of_pipeline(spec: dict[str, Any], parts: list[str]) -> str | None:
+    """of_pointer() of /pipelines/0/…: of the statement of a step, of an index map, of the grid, else of the pipeline."""
+    pipe = spec["pipelines"][int(parts[2])]
+    note = _note(spec, pipe["name"])
+    if len(parts) > 4 and parts[3] == "kernel":
+        statements = note.get("statements", [])
+        return statements[int(parts[4])] if int(parts[4]) < len(statements) else note.get("call")
+    if len(parts) > 5 and parts[5] == "index_map":
+        return note.get("index_maps", {}).get(pipe[parts[3]][int(parts[4])]["name"]) or note.get("call")
+    if len(parts) > 3 and parts[3] == "grid" and note.get("call"):
+        return keyword(note["call"], "grid") or note["call"]
+    return note.get("call")
+
+
 def of_finding(spec: dict[str, Any], finding: dict[str, Any], lines: list[str]) -> str | None:
     """The same of a finding in a report about the spec, whose text these lines are: within a statement, of the
     innermost value there that another line of Python made."""
     pointer = finding.get("pointer") or ""
     parts = pointer.split("/")
-    inside = spec.get("x-python", {}).get("parts", {}).get(parts[2], []) if len(parts) == 3 and parts[1] == "kernel" else []
+    at = next((b for b in bodies(spec) if pointer.rpartition("/")[0] == b.pointer), None)
+    inside = at.parts.get(parts[-1], []) if at else []
     line, column = finding.get("line"), finding.get("column")
-    if inside and line and column and line <= len(lines):
+    if at and inside and line and column and line <= len(lines):
         text = lines[line - 1]
-        around = [(len(part), place) for part, place in inside for at in _occurrences(part, text) if at < column <= at + len(part)]
-        statement = spec["kernel"][int(parts[2])].lstrip()
+        around = [(len(part), place) for part, place in inside for n in _occurrences(part, text) if n < column <= n + len(part)]
+        statement = at.lines[int(parts[-1])].lstrip()
         if around and text[column - 1:column - 1 + len(statement)] != statement:
             return min(around)[1]
     return of_pointer(spec, pointer)
@@ -50,23 +73,38 @@ def _occurrences(part: str, text: str) -> list[int]:
     return [m.start() for m in re.finditer(f"(?={re.escape(part)})", text)]
 
 
-def _kernel(spec: dict[str, Any]) -> list[str]:
-    """Lines of the body; a spec that was written by hand may have none here, or one text."""
-    lines = spec.get("kernel", [])
-    return lines.splitlines() if isinstance(lines, str) else lines
+@dataclasses.dataclass
+class Lines:
+    """Statements of the body, or of a step of a pipeline, and where they come from."""
+
+    pointer: str
+    lines: list[str]
+    places: list[str | None]
+    parts: dict[str, Any]
+
+
+def bodies(spec: dict[str, Any]) -> list[Lines]:
+    """The body, then the steps of the pipelines. A spec that was written by hand may have none, or one text."""
+    def of(pointer: str, entry: dict[str, Any], note: dict[str, Any]) -> Lines:
+        lines = entry.get("kernel", [])
+        return Lines(f"{pointer}/kernel", lines.splitlines() if isinstance(lines, str) else lines, note.get("statements", []), note.get("parts", {}))
+
+    return [of("", spec, spec.get("x-python", {})), *(of(f"/pipelines/{n}", p, _note(spec, p.get("name"))) for n, p in enumerate(spec.get("pipelines", [])))]
 
 
 def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
     """The same of a line of the spec's text, as binary.text_of() writes it."""
     first = next((n for n, t in enumerate(text.splitlines(), 1) if t == '  "kernel": ['), line)
-    return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(_kernel(spec)) else "")
+    return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(bodies(spec)[0].lines) else "")
 
 
 def turned(spec: dict[str, Any], detail: str) -> str:
     """The detail of a witness, with the lines of Python that make the loops whose turns it names."""
     def loop(m: re.Match[str]) -> str:
-        at = next((n for n, line in enumerate(_kernel(spec)) if line.lstrip().startswith(f"for {m[1]} in ")), None)
-        place = None if at is None else of_pointer(spec, f"/kernel/{at}")
+        head = f"for {m[1]} in "
+        axes = (f"/pipelines/{n}/grid" for n, p in enumerate(spec.get("pipelines", [])) if any(a.get("axis") == m[1] for a in p.get("grid", [])))
+        at = next((f"{b.pointer}/{n}" for b in bodies(spec) for n, line in enumerate(b.lines) if line.lstrip().startswith(head)), None) or next(axes, None)
+        place = None if at is None else of_pointer(spec, at)
         return f"; turn {m[2]} of the loop at {place}" if place else m[0]
 
     return re.sub(r"; (\w+) = (-?\d+)", loop, detail)
@@ -79,8 +117,8 @@ def named(spec: dict[str, Any], said: str) -> str:
         return of_pointer(spec, f"/kernel/{int(m[1]) - 1}") or m[0]
 
     def whole(m: re.Match[str]) -> str:
-        at = next((n for n, line in enumerate(_kernel(spec)) if line.strip() == m[1]), None)
-        return m[0] if at is None else shown(of_pointer(spec, f"/kernel/{at}")) or m[0]
+        at = next((f"{b.pointer}/{n}" for b in bodies(spec) for n, line in enumerate(b.lines) if line.strip() == m[1]), None)
+        return m[0] if at is None else shown(of_pointer(spec, at)) or m[0]
 
     said = re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
     said = re.sub(r"`([^`\n]*)`", whole, said)
@@ -104,12 +142,13 @@ VALUE = r"\b[vc]\d+\b"  # what the importer calls values, and those that loops c
 def _values(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """Of each value of the body, what it is called, and its line in Python: the variable that has it there, where one
     alone has that name; else what is read, where it is just read; else its own name."""
-    python, made = spec.get("x-python", {}).get("statements", []), dict[str, tuple[str | None, str, str]]()
-    for (n, line), at in zip(enumerate(spec.get("kernel", [])), python, strict=False):
-        if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
-            # of several values of one statement the variable has the last
-            later = any(python[m] == at and re.match(rf"\s*{VALUE} = ", other) for m, other in enumerate(_kernel(spec)) if n < m < len(python))
-            made[assigned[1]] = None if later else _variable(at), assigned[2], at
+    made = dict[str, tuple[str | None, str, str]]()
+    for body in bodies(spec):
+        for (n, line), at in zip(enumerate(body.lines), body.places, strict=False):
+            if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
+                # of several values of one statement the variable has the last
+                later = any(place == at and re.match(rf"\s*{VALUE} = ", other) for other, place in list(zip(body.lines, body.places, strict=False))[n + 1:])
+                made[assigned[1]] = None if later else _variable(at), assigned[2], at
     names, axes = [name for name, *_ in made.values()], {a["axis"] for a in spec.get("grid", [])}
     return {v: (name if name and names.count(name) == 1 and name not in axes else text if re.fullmatch(r"\w+\[[^v]*\]", text) else v, at)
             for v, (name, text, at) in made.items()}

@@ -401,7 +401,8 @@ def run_pipeline(p, sizes, step, steps, maps, refs):
     blocks = []
     for w, index_map, ref in zip(p.get("inputs", []) + p.get("outputs", []), maps, refs, strict=True):
         block = tuple(dimension(b, sizes) for b in w["block_shape"]) if "block_shape" in w else tuple(ref.shape)
-        mode = {"pipeline_mode": pl.Buffered(w["buffers"])} if "buffers" in w else {}
+        mode = {"pipeline_mode": pl.Buffered(w.get("buffers", 2), use_lookahead=w.get("lookahead", False))} if "buffers" in w or "lookahead" in w else {}
+        mode |= {"memory_space": pltpu.SMEM} if w.get("memory_space") == "smem" else {}
         blocks.append(pl.BlockSpec(block, index_map or (lambda *_, rank=len(block): (0,) * rank), **mode))
     n = len(p.get("inputs", []))
     pltpu.emit_pipeline(step, grid=tuple(steps), in_specs=blocks[:n], out_specs=blocks[n:])(*refs)

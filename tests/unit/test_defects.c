@@ -256,6 +256,41 @@ static void mutate_writes_json(void **state)
     assert_true(o.exit == 2 && contains(o.err, "it has full and json"));
 }
 
+/* Into the steps, windows and grids of pipelines, too. */
+static void mutate_plants_into_pipelines(void **state)
+{
+    static const char SPEC[] =
+        "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"none\", \"grid\": [], \"inputs\": [{\"name\": \"x\", "
+        "\"dtype\": \"float32\", \"shape\": [8, 8], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
+        "\"dtype\": \"float32\", \"shape\": [1, 8]}], \"pipelines\": [{\"name\": \"add\", \"grid\": [{\"axis\": \"a\", "
+        "\"steps\": 4}], \"inputs\": [{\"name\": \"xb\", \"block_shape\": [2, 8], \"index_map\": [\"a\", 0]}], "
+        "\"kernel\": [\"o[...] += sum(xb[...], axis=0, keepdims=True)\"]}], \"kernel\": [\"o[...] = 0\", \"add(x)\"], "
+        "\"reference\": [\"o = sum(x, axis=0, keepdims=True)\"]}";
+    static const char *const KINDS_OF_PIPELINES[] = {"index map off by one",      "index map constant",
+                                                     "index map entries swapped", "block twice as large",
+                                                     "one step too few",          "overwritten instead of accumulated",
+                                                     "wrong in a late step"};
+    place *p = *state;
+    outcome o =
+        RUN(p->a, "mutate", "--defects", "99", "--format", "json", put(p, "rows.tile.json", SPEC, sizeof SPEC - 1));
+    struct json_object *doc = record_of(p->a, &o),
+                       *list = member(json_object_array_get_idx(member(doc, "specs"), 0), "defects");
+    assert_int_equal(o.exit, 0);
+    for (size_t k = 0; k < sizeof KINDS_OF_PIPELINES / sizeof *KINDS_OF_PIPELINES; k++) {
+        size_t planted = 0;
+        for (size_t d = 0; d < json_object_array_length(list); d++) {
+            struct json_object *one = json_object_array_get_idx(list, d);
+            bool same = strcmp(string_of(one, "kind"), KINDS_OF_PIPELINES[k]) == 0;
+            planted += same;
+            assert_true(!same || strcmp(string_of(one, "outcome"), "noticed") == 0);
+        }
+        if (!planted)
+            print_message("not planted: %s\n", KINDS_OF_PIPELINES[k]);
+        assert_true(planted > 0);
+    }
+    json_object_put(doc);
+}
+
 /* A step that only larger sizes have, though the windows of few steps move much already. */
 static void late_steps_of_large_windows(void **state)
 {
@@ -310,6 +345,7 @@ int main(void)
                                        IN_PLACE(planted_defects_of_copies_are_caught),
                                        IN_PLACE(mutate_says_who_notices),
                                        IN_PLACE(mutate_counts_what_it_judged),
+                                       IN_PLACE(mutate_plants_into_pipelines),
                                        IN_PLACE(mutate_writes_json),
                                        IN_PLACE(late_steps_of_large_windows),
                                        IN_PLACE(required_evidence),

@@ -5,7 +5,7 @@ gets a name. Reads of refs are statements of their own, in order.
 """
 
 from .control import Control
-from .pipelines import Pipelines
+from .declared import Declared
 from .shapes import Shapes
 from .spelled import Spelled
 from .values import Ref, Value
@@ -13,5 +13,5 @@ from .values import Ref, Value
 __all__ = ["Body", "Ref", "Value"]
 
 
-class Body(Spelled, Shapes, Pipelines, Control):
+class Body(Spelled, Shapes, Declared, Control):
     """Statements of one kernel body; a group of primitives is one base class."""

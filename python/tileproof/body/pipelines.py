@@ -1,4 +1,4 @@
-"""Pipelines inside of a kernel, as the loops that they stand for."""
+"""Pipelines inside of a kernel, as the loops that they stand for: those that the language has no "pipelines" for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import types
 from typing import Any, Iterator
 
-from .. import fields, pipelines
+from .. import pipelines
 from .. import jaxpr as jx
 from ..errors import Unsupported
 from ..pipelines import Pipeline
@@ -30,7 +30,13 @@ class Window:
     certain: bool  # and there it does so in every turn
     output: bool
     stale: bool  # may the body see what the window held before?
+    ragged: bool = False  # may its last block end behind the array?
     before: list[str] = dataclasses.field(default_factory=list)  # where changes are not certain: names of the block of the turn before
+
+    @property
+    def moves(self) -> bool:
+        """Is there a copy of its array, rather than the array itself?"""
+        return self.buffer is not self.array
 
 
 @dataclasses.dataclass
@@ -55,12 +61,12 @@ class Pipelines(Copies):
         super().__init__(axes, taken)
         self.made: list[tuple[Ref, Any]] = []  # buffers of the pipeline that is being written
         self.undefined: dict[str, Ref] = {}  # by dtype: scratch of one element that nobody writes
-        self.pipelines: list[str | None] = []  # the lines that made them
+        self.notes: list[dict[str, Any]] = []  # of each of them: its line, and what has become of it
         self.spelled: list[list[Value]] = []  # the steps of those that are written as JAX does, one in another
 
-    def do_emit_pipeline(self, eqn: Any) -> None:
-        fields.check_pipeline(eqn, self.place)
-        pipe, scratch = pipelines.read(eqn), (dict(self.undefined), list(self.allocated))
+    def write_out(self, eqn: Any, pipe: Pipeline) -> None:
+        """The loop, in place."""
+        scratch = dict(self.undefined), list(self.allocated)
         steps = [number(d, "int32") if isinstance(d, int) else self.short(self.read(d)) for d in pipe.grid]
         self.made = []
         try:
@@ -72,7 +78,6 @@ class Pipelines(Copies):
         else:
             with self.scope(self.made):
                 self.loops(pipe, windows, steps)
-        self.pipelines.append(self.place)
 
     def spelled_out(self, eqn: Any, steps: list[Value], why: Unsupported) -> None:
         """The loop that JAX itself makes, copies that run ahead and all: what they see, the rules about copies say."""
@@ -145,7 +150,7 @@ class Pipelines(Copies):
         else:
             self.step(pipe, windows, list(zip(ids, steps, strict=True)))
         for n in here:
-            if windows[n].output and windows[n].buffer is not windows[n].array:
+            if windows[n].output and windows[n].moves:
                 self.move(windows[n], at[n], out=True)
 
     def step(self, pipe: Pipeline, windows: list[Window], axes: list[tuple[Value, Value]]) -> None:
@@ -172,7 +177,8 @@ class Pipelines(Copies):
 
     # ---- windows ----
 
-    def window(self, pipe: Pipeline, n: int) -> Window:
+    def looked_at(self, pipe: Pipeline, n: int) -> Window:
+        """A window of which the buffer has no name yet. Raises Unsupported."""
         block, output = pipe.blocks[n], n >= pipe.inputs
         ref, transforms = jx.ref_and_transforms(pipe.refs[n])
         array = self.read(ref.atom)
@@ -190,13 +196,17 @@ class Pipelines(Copies):
         ragged = any(s is not None and (d % s or self.is_cut(b)) for s, d, b in zip(sizes, extents, block.block_shape, strict=True))
         if ragged:
             self.fits_tiles(block, sizes)
-        stale = output and not self.written_first(pipe.body, pipe.body.invars[n])
-        count = 1 if pipelines.is_trivial(pipe, n) else block.pipeline_mode.buffer_count if block.pipeline_mode else 2
-        shape = tuple(s for s in sizes if s is not None)
-        buffer = self.room(array, shape, block, count)
-        undefined = self.never_written(buffer, count) if ragged or stale else None
-        level, certain = pipelines.changes(pipe, n)
-        return Window(block, view, array, buffer, undefined, level, certain, output, stale)
+        buffer = Ref("", tuple(s for s in sizes if s is not None), array.dtype)
+        return Window(block, view, array, buffer, None, *pipelines.changes(pipe, n), output, output and not self.written_first(pipe.body, pipe.body.invars[n]), ragged)
+
+    def window(self, pipe: Pipeline, n: int) -> Window:
+        """The window and scratch for its buffers."""
+        w = self.looked_at(pipe, n)
+        if not w.moves:
+            return w
+        count = 1 if pipelines.is_trivial(pipe, n) else w.block.pipeline_mode.buffer_count if w.block.pipeline_mode else 2
+        buffer = self.room(w.array, w.buffer.shape, w.block, count)
+        return dataclasses.replace(w, buffer=buffer, undefined=self.never_written(buffer, count) if w.ragged or w.stale else None)
 
     def seen(self, array: Ref, transforms: list[Any], leaf: Any) -> list[Any]:
         """The parts of the array; one that a reshape cuts in two is ("split", how many, of how many)."""
@@ -271,7 +281,7 @@ class Pipelines(Copies):
 
     def apart(self, pipe: Pipeline, windows: list[Window]) -> None:
         """What a prefetch sees depends on the buffers, where anything that it reads is written meanwhile."""
-        moved = [w for w in windows if w.buffer is not w.array]
+        moved = [w for w in windows if w.moves]
         written = [w.array.name for w in moved if w.output]
         twice = [name for name in written if written.count(name) > 1]
         pairs = [(n, w, m, o) for n, w in enumerate(windows) for m, o in enumerate(windows) if w in moved and o in moved and o.output and not w.output]
@@ -308,7 +318,7 @@ class Pipelines(Copies):
                     self.line(f"{name} = {self.typed(a)}")
         elif w.stale:
             self.forget(w)
-        elif not w.output and w.buffer is not w.array:
+        elif not w.output and w.moves:
             self.move(w, at, out=False)
 
     def move(self, w: Window, at: list[Value], out: bool) -> None:

@@ -28,6 +28,7 @@ class Writer:
         self.lines: list[str] = []
         self.places: list[str | None] = []
         self.not_lowered: list[dict[str, Any]] = []  # what JAX's lowering for TPUs refuses, and is written here in other words
+        self.of_pipeline: int | None = None  # the one whose step is being written, where lines are its own
         self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
         self.inlined: list[tuple[str, str]] = []  # values in place, which no statement has yet
         self.indent = 0
@@ -52,7 +53,8 @@ class Writer:
 
     def lacks(self, what: str, instead: str) -> None:
         """Note what Mosaic does not lower, by the statement that stands for it (TP204)."""
-        self.not_lowered.append({"statement": len(self.lines), "what": what, "instead": instead})
+        at = {} if self.of_pipeline is None else {"pipeline": self.of_pipeline}
+        self.not_lowered.append({"statement": len(self.lines), **at, "what": what, "instead": instead})
 
     def name(self, stem: str = "v") -> str:
         while True:
