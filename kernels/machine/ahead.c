@@ -113,6 +113,18 @@ void tp_ahead_now(const tp_machine *m, const tp_ref *r)
     tp_ahead_ask(&a, a.lines);
 }
 
+void tp_ahead_copy(const tp_cells *c)
+{
+    enum { MOST_COPIED = 1 << 15 }; /* bytes: more of them would wait for each other */
+    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1];
+    if (c->n * size > MOST_COPIED || c->flat_row || !row)
+        return;
+    tp_ahead a = {.n = 1};
+    a.part[0] = c->viewed ? (tp_ahead_part){c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size}
+                          : (tp_ahead_part){c->data, 0, 1, c->n * size};
+    tp_ahead_ask(&a, SIZE_MAX);
+}
+
 /* Is k, of memory that several look at, the one that comes to it first? */
 static bool leads(const tp_cells *const *of, uint32_t n, uint32_t k)
 {

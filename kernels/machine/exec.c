@@ -313,6 +313,7 @@ static bool copy_later(tp_machine *m, const tp_statement *statement, tp_ref *r, 
     if (!r->late)
         r->late = TP_NEWN(m->arena, tp_late, MOST_LATE);
     r->late[r->nlate++] = (tp_late){*s, *value};
+    tp_ahead_copy(value);
     return true;
 }
 
@@ -610,14 +611,11 @@ void tp_settle(tp_machine *m, tp_vid v)
 
 static void exec_inst(tp_machine *m, const tp_inst *i)
 {
-    if (m->quick && i->out >= 0) {
-        if (tp_quick_exec(m, i))
-            return;
-        if (tp_quick_load(m, i)) {
-            exec_load(m, i);
-            return;
-        }
-    }
+    tp_quickly done = m->quick && i->out >= 0 ? tp_quick_exec(m, i) : TP_NOT_QUICK;
+    if (done == TP_LOAD_NOW)
+        exec_load(m, i);
+    if (done != TP_NOT_QUICK)
+        return;
     pay(m, i);
     tp_exec_spend(m, tp_work_of(m, i));
     if (m->request->counts)

@@ -32,6 +32,9 @@ void tp_fixed_prepare(tp_machine *m)
     uint32_t n = m->k->body->values.len;
     m->fixed = TP_NEWN(m->arena, uint8_t, n);
     m->assigned = TP_NEWN(m->arena, bool, n);
+    for (uint32_t v = 0; v < n; v++) /* sizes and constants, which no statement computes */
+        m->fixed[v] = m->k->body->values.at[v].dtype == TP_WEAK_INT && !m->k->body->values.at[v].variable ? TP_IS_FIXED
+                                                                                                          : TP_VARIES;
     find_fixed(m, m->body);
     for (uint32_t v = 0; v < n; v++)
         m->assigned[v] |= m->k->body->values.at[v].variable;

@@ -315,6 +315,8 @@ void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
+/* What a copy of the body brings, which is made when somebody looks at it. */
+void tp_ahead_copy(const tp_cells *c);
 /* Values that are read in one go, shifted against each other, come to their memory in jumps that the processor does not
  * foresee. Bytes from what is read of value k of them to what it should ask for: on in a long row, else rows on; 0:
  * nothing. */
@@ -537,10 +539,10 @@ bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const t
 /* quick.c: what is the same at each step of an operation is found once; nothing with a domain, or where somebody counts
  */
 void tp_quick_prepare(tp_machine *m);
-/* Where m->quick is there, and i has a result: execute i, of few elements that are there; false: nothing was done. */
-bool tp_quick_exec(tp_machine *m, const tp_inst *i);
-/* Is i a load? Then all is ready for it. */
-bool tp_quick_load(tp_machine *m, const tp_inst *i);
+/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW: it is a load, for
+ * which all is ready; NOT_QUICK: nothing was done. */
+typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW } tp_quickly;
+tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i);
 
 /* shapes.c: primitives of the class MOVE, and iota. */
 void tp_exec_move(tp_machine *m, const tp_inst *i);

@@ -1,36 +1,49 @@
 /* Operations on few elements, of which only the loop is left to do at each step: most statements of a body compute an
- * index, or a row. */
+ * index, or a row. Where anything is not as usual, nothing is done here, and the long way says why. */
 #include "base/assert.h"
 #include "kernels/machine/internal.h"
+#include "spec/table.h"
+
+typedef enum quick_way { BY_LOOP = 1, BY_DIVISION, BY_LOAD, BY_TABLE, BY_AXIS } quick_way;
 
 struct tp_quick {
-    tp_loop by;         /* NULL: it takes another way: */
-    bool loads;         /* ... that of a load, or the long one */
+    quick_way way; /* 0: none */
+    tp_loop loop;
     int64_t work, cost; /* as statistics count it; as the budget does */
-    bool divides;       /* integers by one: it traps by the long way */
 };
 
 enum { FEW = 2048 }; /* more may wait for who looks at them */
 
+static tp_loop loop_of(const tp_machine *m, const tp_inst *i, bool divides)
+{
+    const tp_cells *out = &m->values[i->out];
+    bool number = out->dtype == TP_F32 || out->dtype == TP_F64 || out->n == 1; /* of others the range may be enough */
+    if (!tp_prim_is_elementwise(i->prim) || i->nargs < 1 || i->nargs > 2 || !number || !out->n ||
+        out->n >= (m->request->strip ? 2 : FEW) || m->fixed[i->out] != TP_VARIES)
+        return NULL;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        if (m->values[i->args[a]].n != 1 && !tp_same_shape(&m->values[i->args[a]], out))
+            return NULL;
+    tp_dtype d = m->values[i->args[0]].dtype;
+    if (!divides)
+        return tp_elementwise_loop(i->prim, d);
+    return m->values[i->args[1]].n == 1 ? tp_division_loop(i->prim, d) : NULL;
+}
+
 static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
 {
-    const tp_cells *out = &m->values[i->out], *a = i->nargs ? &m->values[i->args[0]] : out;
-    const tp_cells *b = i->nargs > 1 ? &m->values[i->args[1]] : a;
-    bool number = out->dtype == TP_F32 || out->dtype == TP_F64 || out->n == 1, /* of others the range may be enough */
-        divides = tp_prim_divides(i->prim) && !tp_is_float(a->dtype);
-    if (i->prim == TP_P_LOAD && !i->nargs && !i->access->guarded)
-        return (tp_quick){.loads = true, .work = tp_work_of(m, i), .cost = 8 + (int64_t)out->n / 32};
-    if (!tp_prim_is_elementwise(i->prim) || i->nargs < 1 || i->nargs > 2 || !number || !out->n ||
-        out->n >= (m->request->strip ? 2 : FEW) || m->fixed[i->out] != TP_VARIES || (divides && b->n != 1))
-        return (tp_quick){.by = NULL};
-    for (uint32_t x = 0; x < i->nargs; x++)
-        if (m->values[i->args[x]].n != 1 && !tp_same_shape(&m->values[i->args[x]], out))
-            return (tp_quick){.by = NULL};
-    size_t n = out->n + a->n + (i->nargs > 1 ? b->n : 0);
-    return (tp_quick){.by = divides ? tp_division_loop(i->prim, a->dtype) : tp_elementwise_loop(i->prim, a->dtype),
-                      .work = tp_work_of(m, i),
-                      .cost = 8 + (int64_t)n / 32,
-                      .divides = divides};
+    size_t n = m->values[i->out].n;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        n += m->values[i->args[a]].n;
+    tp_quick q = {.work = tp_work_of(m, i), .cost = 8 + (int64_t)n / 32};
+    bool divides = i->nargs && tp_prim_divides(i->prim) && !tp_is_float(m->values[i->args[0]].dtype);
+    q.loop = loop_of(m, i, divides);
+    q.way = q.loop                                                     ? (divides ? BY_DIVISION : BY_LOOP)
+            : i->prim == TP_P_LOAD && !i->nargs && !i->access->guarded ? BY_LOAD
+            : i->prim == TP_P_READ                                     ? BY_TABLE
+            : i->prim == TP_P_PROGRAM_ID                               ? BY_AXIS
+                                                                       : 0;
+    return q;
 }
 
 static void find(tp_machine *m, const tp_region *r)
@@ -58,7 +71,24 @@ static bool is_there(const tp_cells *c)
     return !c->waits && c->state == TP_CLEAN && !c->viewed;
 }
 
-/* What every operation does first. */
+/* The entry of a table; false: there is none, or an index is another kind of integer. */
+static bool look_up(const tp_machine *m, const tp_inst *i, int64_t *entry)
+{
+    const tp_table_data *d = tp_bound_table(m->env, m->k->tables[i->integer].sym);
+    int64_t at = 0;
+    for (uint32_t x = 0; x < i->nargs; x++) {
+        const tp_cells *c = &m->values[i->args[x]];
+        if (c->state != TP_CLEAN || c->dtype != TP_I32)
+            return false;
+        int64_t index = *(const int32_t *)c->data;
+        if (index < 0 || index >= (x ? d->dims[x] : d->readable))
+            return false;
+        at = at * d->dims[x] + index;
+    }
+    *entry = d->at[at];
+    return true;
+}
+
 static void begin(tp_machine *m, const tp_quick *q, tp_cells *out)
 {
     tp_spend(m->arena, q->cost);
@@ -70,25 +100,42 @@ static void begin(tp_machine *m, const tp_quick *q, tp_cells *out)
     out->data = out->own;
 }
 
-bool tp_quick_load(tp_machine *m, const tp_inst *i)
+static bool by_loop(tp_machine *m, const tp_quick *q, const tp_inst *i)
 {
-    if (!m->quick[i->out].loads)
+    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
+    tp_cells *out = &m->values[i->out];
+    if (!is_there(a) || (b && !is_there(b)) || (q->way == BY_DIVISION && *(const int32_t *)b->data == 0))
         return false;
-    begin(m, &m->quick[i->out], &m->values[i->out]);
+    begin(m, q, out);
+    q->loop(&TP_ONE_ROW, out->n, a->data, a->n == 1 && out->n != 1, b ? b->data : NULL, b && b->n == 1 && out->n != 1,
+            out->data);
     return true;
 }
 
-bool tp_quick_exec(tp_machine *m, const tp_inst *i)
+tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i)
 {
     const tp_quick *q = &m->quick[i->out];
-    if (!q->by)
-        return false;
-    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
     tp_cells *out = &m->values[i->out];
-    if (!is_there(a) || (b && !is_there(b)) || (q->divides && tp_get_i64(b->dtype, b->data, 0) == 0))
-        return false;
-    begin(m, q, out);
-    q->by(&TP_ONE_ROW, out->n, a->data, a->n == 1 && out->n != 1, b ? b->data : NULL, b && b->n == 1 && out->n != 1,
-          out->data);
-    return true;
+    int64_t entry;
+    if (m->fixed[i->out] == TP_IS_FIXED) {
+        tp_spend(m->arena, q->cost);
+        tp_exec_spend(m, q->work);
+        return TP_DONE;
+    }
+    switch (q->way) {
+    case BY_LOOP:
+    case BY_DIVISION: return by_loop(m, q, i) ? TP_DONE : TP_NOT_QUICK;
+    case BY_LOAD: begin(m, q, out); return TP_LOAD_NOW;
+    case BY_TABLE:
+        if (!look_up(m, i, &entry))
+            return TP_NOT_QUICK;
+        begin(m, q, out);
+        *(int32_t *)out->data = (int32_t)entry;
+        return TP_DONE;
+    case BY_AXIS:
+        begin(m, q, out);
+        *(int32_t *)out->data = (int32_t)m->env[m->k->axes[i->integer].sym];
+        return TP_DONE;
+    }
+    return TP_NOT_QUICK;
 }
