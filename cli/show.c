@@ -207,6 +207,10 @@ static void see(tp_observer *o, const tp_event *e)
     case TP_EVENT_MOVED:
     case TP_EVENT_STAY:
     case TP_EVENT_COUNT:
+    case TP_EVENT_SIGNAL:
+    case TP_EVENT_WAIT:
+    case TP_EVENT_SIDE:
+    case TP_EVENT_TRAP:
     case TP_EVENT_COPY: return;
     }
 }

@@ -279,6 +279,10 @@ static void see(tp_observer *o, const tp_event *e)
     case TP_EVENT_COPY: see_copy(t, e, now); return;
     case TP_EVENT_COPY_DONE: see_copy_done(t, e, now); return;
     case TP_EVENT_COUNT: see_count(t, e, now); return;
+    case TP_EVENT_SIGNAL:
+    case TP_EVENT_WAIT:
+    case TP_EVENT_SIDE:
+    case TP_EVENT_TRAP: return;
     }
 }
 

@@ -48,18 +48,24 @@ static void bind_contents(const tp_kernel *k, int64_t *env)
         tp_bind_table(env, k->tables[t].sym, k->tables[t].contents);
 }
 
+void tp_sizes_of_witness(const tp_kernel *k, const tp_witness *w, int64_t *env)
+{
+    bind_contents(k, env);
+    set_sizes(k, 1, env);
+    for (uint32_t b = 0; b < w->sizes.len; b++) {
+        const tp_size *z = tp_size_find(k, w->sizes.at[b].name);
+        if (z && tp_is_open_size(z))
+            env[z->sym] = w->sizes.at[b].value;
+    }
+}
+
 static bool from_witness(const tp_spec_report *s, const tp_kernel *k, int64_t *env)
 {
     for (uint32_t i = 0; i < s->findings.len; i++) {
         const tp_finding *f = &s->findings.at[i];
         if (f->verdict != TP_VIOLATED || f->suppressed || !f->witness || !f->witness->sizes.len)
             continue;
-        set_sizes(k, 1, env);
-        for (uint32_t b = 0; b < f->witness->sizes.len; b++) {
-            const tp_size *z = tp_size_find(k, f->witness->sizes.at[b].name);
-            if (z && tp_is_open_size(z))
-                env[z->sym] = f->witness->sizes.at[b].value;
-        }
+        tp_sizes_of_witness(k, f->witness, env);
         return steps_of(k, env) > 1;
     }
     return false;

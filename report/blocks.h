@@ -36,6 +36,8 @@ tp_visits tp_map_visits(const tp_block_map *m);
  * TP_MAP_STEPS steps at all sizes, small ones. An environment for all symbols; NULL: none was found. *text: "M = 300, N
  * = 300". */
 int64_t *tp_map_sizes(tp_arena *a, const tp_spec_report *s, tp_str *text);
+/* The sizes of a counterexample, and the contents of tables that the spec has, into env: values of all symbols. */
+void tp_sizes_of_witness(const tp_kernel *k, const tp_witness *w, int64_t *env);
 /* False when there is nothing to draw: windows without a grid of blocks, too
  * many of them, or maps that read tables of unknown contents. */
 bool tp_map_blocks(tp_arena *a, const tp_kernel *k, const tp_operand *o, int64_t *env, tp_block_map *map);

@@ -60,6 +60,23 @@ static tp_str where(tp_machine *m, const doing *x, uint32_t number)
     return tp_printf(m->arena, "device %u waits at line %u", number, x->at->syntax->number);
 }
 
+static void tell_stuck(tp_machine *m, uint32_t number)
+{
+    const doing *x = &m->devices->all[number];
+    bool ended = x->state == MEETS || !x->at;
+    tp_trap_side s = {.kind = ended ? TP_SIDE_ENDED : TP_SIDE_WAITS,
+                      .device = number,
+                      .step = ended ? -1 : x->step,
+                      .statement = ended ? NULL : x->at,
+                      .there = number,
+                      .operand = ended ? TP_NO_OPERAND : x->at->semaphore->operand,
+                      .acts = TP_NO_ACT};
+    int64_t unit = !ended && m->k->operands[s.operand].memory == TP_MEM_DMA_SEMAPHORE ? 8 : 1;
+    s.needs = ended ? 0 : x->need / unit;
+    s.counts = ended ? 0 : *x->count / unit;
+    tp_tell_side(m, s);
+}
+
 _Noreturn static void deadlock(tp_machine *m)
 {
     enum { MOST = 4 };
@@ -69,6 +86,10 @@ _Noreturn static void deadlock(tp_machine *m)
     for (uint32_t i = 0; i < d->n && d->all[stuck].state != WAITS; i++)
         stuck = i;
     const doing *x = &d->all[stuck];
+    tell_stuck(m, stuck);
+    for (uint32_t i = 0; i < d->n; i++)
+        if (i != stuck)
+            tell_stuck(m, i);
     for (uint32_t i = 0, told = 0; i < d->n && told < MOST; i++)
         if (i != stuck && ++told)
             tp_buf_printf(&b, "; %.*s", TP_FMT(where(m, &d->all[i], i)));
@@ -189,9 +210,21 @@ static void add(tp_machine *m, tp_machine *there, uint32_t operand, size_t eleme
 }
 
 _Noreturn static void not_entered(tp_machine *m, const tp_statement *at, int64_t step, uint32_t by, uint32_t operand,
-                                  uint32_t there)
+                                  uint32_t there, size_t acts)
 {
     place(m, by, at, step);
+    tp_trap_side one = {.kind = TP_SIDE_DOES,
+                        .device = by,
+                        .step = step,
+                        .statement = at,
+                        .there = there,
+                        .operand = TP_NO_OPERAND,
+                        .writes = true,
+                        .acts = acts},
+                 other = {
+                     .kind = TP_SIDE_OUTSIDE, .device = there, .step = -1, .operand = TP_NO_OPERAND, .acts = TP_NO_ACT};
+    tp_tell_side(m, one);
+    tp_tell_side(m, other);
     tp_trap_raise(
         m, TP_RULE_IN_FLIGHT, name_of(m, operand),
         "device %u may reach `%.*s` of device %u before that device enters the kernel: no wait for its barrier "
@@ -204,7 +237,7 @@ static void reach(tp_machine *m, const tp_machine *there, const tp_statement *s,
 {
     if (m->devices->has_barrier && !m->devices->all[there->worker].entered &&
         m->k->operands[operand].memory != TP_MEM_BARRIER)
-        not_entered(m, s, m->step, m->worker, operand, there->worker);
+        not_entered(m, s, m->step, m->worker, operand, there->worker, TP_ACTS_SO_FAR);
 }
 
 tp_machine *tp_exchange_other(tp_machine *m, int64_t number)
@@ -244,6 +277,10 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
                           .bits = bits,
                           .copy = (int64_t)d->parcels.len,
                           .there = there->worker,
+                          .semaphore = s->arrival ? s->arrival->operand : s->semaphore->operand,
+                          .element = s->arrival ? arrival : counter,
+                          .sent = s->arrival ? s->semaphore->operand : TP_NO_OPERAND,
+                          .sent_element = counter,
                           .statement = s});
 }
 
@@ -256,6 +293,9 @@ static void take(tp_machine *m, const tp_statement *s, size_t counter, int64_t n
     x->at = s;
     x->step = m->step;
     x->state = WAITS;
+    tp_tell(
+        m, (tp_event){
+               .kind = TP_EVENT_WAIT, .operand = s->semaphore->operand, .element = counter, .bits = n, .statement = s});
     wait_for_turn(m);
     uint32_t number = m->devices->base[s->semaphore->operand] + (uint32_t)counter;
     int64_t *left = count_of(m, m, s->semaphore->operand, counter);
@@ -284,6 +324,12 @@ void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, 
     }
     note(m);
     reach(m, there, s, semaphore);
+    tp_tell(m, (tp_event){.kind = TP_EVENT_SIGNAL,
+                          .operand = semaphore,
+                          .there = there->worker,
+                          .element = counter,
+                          .bits = n,
+                          .statement = s});
     add(m, there, semaphore, counter, n, INT32_MAX);
     if (there != m && m->k->operands[semaphore].memory != TP_MEM_BARRIER)
         tp_push(m->arena, d->signals,
@@ -309,14 +355,50 @@ static bool goes_in_turn(tp_machine *m, size_t c, bool destination, uint32_t dev
     return destination && after > reached[device];
 }
 
-_Noreturn static void race(tp_machine *m, uint32_t operand, uint32_t device, const tp_statement *at, int64_t step,
-                           const char *how, const parcel *p, bool destination, bool in_turn)
+/* What is touched, and by whom after how many acts, beside the copy c. */
+typedef struct meeting {
+    uint32_t operand, device; /* of the elements */
+    uint32_t by;              /* does it */
+    const tp_statement *statement;
+    int64_t step;
+    const tp_slice *part; /* NULL: all */
+    size_t acts;
+    bool writes;
+} meeting;
+
+static void tell_meeting(tp_machine *m, const meeting *x, size_t c, bool destination)
 {
-    place(m, device, at, step);
-    tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, operand),
+    const parcel *p = &m->devices->parcels.at[c];
+    tp_trap_side one = {.kind = TP_SIDE_DOES,
+                        .device = x->by,
+                        .step = x->step,
+                        .statement = x->statement,
+                        .there = x->device,
+                        .writes = x->writes,
+                        .acts = x->acts},
+                 other = {.kind = TP_SIDE_FLIES,
+                          .device = p->device,
+                          .step = p->step,
+                          .statement = p->start,
+                          .copy = (int64_t)c + 1,
+                          .there = x->device,
+                          .writes = destination,
+                          .acts = TP_NO_ACT};
+    tp_slice_bytes(m, x->operand, x->part, &one);
+    tp_slice_bytes(m, x->operand, destination ? &p->destination : &p->source, &other);
+    tp_tell_side(m, one);
+    tp_tell_side(m, other);
+}
+
+_Noreturn static void race(tp_machine *m, const meeting *x, const char *how, size_t c, bool destination, bool in_turn)
+{
+    const parcel *p = &m->devices->parcels.at[c];
+    place(m, x->device, x->statement, x->step);
+    tell_meeting(m, x, c, destination);
+    tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, x->operand),
                   "`%.*s` of device %u is %s, and the copy to device %u that device %u started at line %u %s these "
                   "elements: %s",
-                  TP_FMT(name_of(m, operand)), device, how, p->there, p->device, p->start->syntax->number,
+                  TP_FMT(name_of(m, x->operand)), x->device, how, p->there, p->device, p->start->syntax->number,
                   destination ? "writes" : "reads",
                   in_turn ? "the wait between the two may be for a later copy; if copies on one semaphore arrived in "
                             "the order of their starts, it would be for this one"
@@ -340,8 +422,9 @@ static void check_touches(tp_machine *m, size_t c, uint32_t number, bool destina
             continue;
         if (before == INT64_MIN)
             before = tp_order_before(&d->order, m->arena, p->device, d->order.copies.at[c].started, number);
+        meeting x1 = {operand, number, number, t->statement, t->step, t->part, t->after, t->writes};
         if ((int64_t)t->after > before)
-            race(m, operand, number, t->statement, t->step, t->writes ? "written" : "read", p, destination,
+            race(m, &x1, t->writes ? "written" : "read", c, destination,
                  goes_in_turn(m, c, destination, number, t->after));
     }
 }
@@ -373,7 +456,15 @@ static void check_copies(tp_machine *m, size_t c, bool written, const size_t *re
         tp_order_reach(&d->order, m->arena, (tp_omission){TP_NO_DEVICE, 0, true, !into, e, false}, other);
         if (other[a->device] <= d->order.copies.at[c].started)
             continue; /* a begins after b has ended */
-        race(m, operand, device, b->start, b->step, into ? "written by a copy" : "read by a copy", a, written,
+        meeting x = {.operand = operand,
+                     .device = device,
+                     .by = b->device,
+                     .statement = b->start,
+                     .step = b->step,
+                     .part = into ? &b->destination : &b->source,
+                     .acts = d->order.copies.at[e].started,
+                     .writes = into};
+        race(m, &x, into ? "written by a copy" : "read by a copy", c, written,
              goes_in_turn(m, c, written, b->device, d->order.copies.at[e].started + 1));
     }
 }
@@ -388,12 +479,13 @@ static void check_entries(tp_machine *m)
         for (size_t c = 0; c < d->parcels.len; c++) {
             const parcel *p = &d->parcels.at[c];
             if (p->there == late && p->device != late && d->order.copies.at[c].started < reached[p->device])
-                not_entered(m, p->start, p->step, p->device, p->start->access->operand, late);
+                not_entered(m, p->start, p->step, p->device, p->start->access->operand, late,
+                            d->order.copies.at[c].started);
         }
         for (size_t i = 0; i < d->signals.len; i++) {
             const signal_there *s = &d->signals.at[i];
             if (s->there == late && s->act < reached[s->device])
-                not_entered(m, s->at, s->step, s->device, s->at->semaphore->operand, late);
+                not_entered(m, s->at, s->step, s->device, s->at->semaphore->operand, late, s->act);
         }
     }
 }
@@ -441,6 +533,14 @@ static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t numb
             user u = {.semaphore = i};
             tp_region_any(m->body, uses, &u);
             place(m, number, u.first, m->step);
+            tp_tell_side(m, (tp_trap_side){.kind = TP_SIDE_LEFT,
+                                           .device = number,
+                                           .step = m->step,
+                                           .statement = u.first,
+                                           .there = number,
+                                           .operand = i,
+                                           .acts = TP_NO_ACT,
+                                           .counts = bits ? left / 8 : left});
             tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
                           TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
                           when);

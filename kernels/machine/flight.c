@@ -77,6 +77,51 @@ bool tp_slices_meet(const tp_slice *a, const tp_slice *b)
     return true;
 }
 
+void tp_slice_bytes(const tp_machine *m, uint32_t operand, const tp_slice *s, tp_trap_side *side)
+{
+    const tp_cells *c = &m->refs[operand].cells;
+    int64_t bits = tp_dtype_info(m->k->operands[operand].dtype)->bits, first = 0, last = s ? 0 : (int64_t)c->n - 1;
+    for (uint32_t d = 0; s && d < c->rank; d++) {
+        first = first * c->dims[d] + s->start[d];
+        last = last * c->dims[d] + s->start[d] + (s->size[d] - 1) * s->stride[d];
+    }
+    side->operand = operand;
+    side->first = first * bits / 8;
+    side->end = ((last + 1) * bits + 7) / 8;
+}
+
+/* The copy flies on, with its destination or its source. */
+static void tell_flight(tp_machine *m, const flight *f, bool destination)
+{
+    tp_trap_side s = {
+        .kind = TP_SIDE_FLIES, .step = f->step, .statement = f->start, .copy = f->number, .acts = TP_NO_ACT};
+    s.writes = destination;
+    tp_slice_bytes(m, destination ? f->to : f->from, destination ? &f->destination : &f->source, &s);
+    tp_tell_side(m, s);
+}
+
+/* What comes next is done by the statement at hand. */
+static void tell_access(tp_machine *m, uint32_t operand, const tp_slice *part, bool writes)
+{
+    tp_trap_side s = {
+        .kind = TP_SIDE_DOES, .step = m->step, .statement = m->at, .writes = writes, .acts = TP_ACTS_SO_FAR};
+    tp_slice_bytes(m, operand, part, &s);
+    tp_tell_side(m, s);
+}
+
+/* It waits for more than comes, or is left with what nobody takes. */
+static void tell_count(tp_machine *m, tp_trap_side_kind kind, uint32_t semaphore, int64_t needs, int64_t has)
+{
+    int64_t unit = m->k->operands[semaphore].memory == TP_MEM_DMA_SEMAPHORE ? 8 : 1;
+    tp_tell_side(m, (tp_trap_side){.kind = kind,
+                                   .step = m->step,
+                                   .statement = m->at,
+                                   .operand = semaphore,
+                                   .acts = TP_NO_ACT,
+                                   .needs = needs / unit,
+                                   .counts = has / unit});
+}
+
 static tp_str copy_text(tp_machine *m, const flight *f)
 {
     tp_str step = tp_origin_step_text(m, f->step);
@@ -94,11 +139,14 @@ static void look(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes
         const flight *f = &m->flights->all.at[i];
         bool destination = f->to == operand && (!s || tp_slices_meet(&f->destination, s)),
              source = writes && f->from == operand && (!s || tp_slices_meet(&f->source, s));
-        if (destination || source)
-            tp_trap_raise(m, TP_RULE_IN_FLIGHT, m->k->operands[operand].name,
-                          "`%.*s` is %s while %.*s is in flight: it %s these elements",
-                          TP_FMT(m->k->operands[operand].name), what, TP_FMT(copy_text(m, f)),
-                          destination ? "writes" : "reads");
+        if (!destination && !source)
+            continue;
+        tell_access(m, operand, s, writes);
+        tell_flight(m, f, destination);
+        tp_trap_raise(m, TP_RULE_IN_FLIGHT, m->k->operands[operand].name,
+                      "`%.*s` is %s while %.*s is in flight: it %s these elements",
+                      TP_FMT(m->k->operands[operand].name), what, TP_FMT(copy_text(m, f)),
+                      destination ? "writes" : "reads");
     }
 }
 
@@ -125,6 +173,13 @@ void tp_flight_sides(tp_machine *m, const tp_statement *s, const tp_slice *sourc
         tp_trap_raise(m, TP_RULE_IN_FLIGHT, name, "a copy within `%.*s` writes elements that it reads", TP_FMT(name));
 }
 
+static void tell_now(tp_machine *m, uint32_t semaphore, size_t counter)
+{
+    int64_t n = m->flights->pending[semaphore][counter];
+    bool bits = m->k->operands[semaphore].memory == TP_MEM_DMA_SEMAPHORE;
+    tp_tell(m, (tp_event){.kind = TP_EVENT_COUNT, .operand = semaphore, .element = counter, .count = bits ? n / 8 : n});
+}
+
 void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *source, const tp_slice *destination,
                      size_t counter)
 {
@@ -144,7 +199,11 @@ void tp_flight_start(tp_machine *m, const tp_statement *s, const tp_slice *sourc
                           .from = s->from->operand,
                           .bits = bits,
                           .copy = m->flights->copies,
+                          .semaphore = s->semaphore->operand,
+                          .element = counter,
+                          .sent = TP_NO_OPERAND,
                           .statement = s});
+    tell_now(m, s->semaphore->operand, counter);
 }
 
 /* All that was started on this counter is there: which of them a wait was for is not known before. */
@@ -161,16 +220,28 @@ static void settle(tp_machine *m, uint32_t semaphore, size_t counter)
     m->flights->all.len = kept;
 }
 
+static void tell_deed(tp_machine *m, tp_event_kind kind, const tp_statement *s, int64_t n, size_t counter)
+{
+    tp_tell(m,
+            (tp_event){.kind = kind, .operand = s->semaphore->operand, .element = counter, .bits = n, .statement = s});
+}
+
 void tp_flight_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter)
 {
     const tp_operand *semaphore = &m->k->operands[s->semaphore->operand];
     int64_t *pending = &m->flights->pending[s->semaphore->operand][counter], bits = 0;
     tp_spend(m->arena, 16 + m->flights->all.len);
-    if (!tp_mul(elements, tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits, &bits) || bits > *pending)
+    if (!tp_mul(elements, tp_dtype_info(m->k->operands[s->access->operand].dtype)->bits, &bits))
+        bits = INT64_MAX; /* more than anybody brings */
+    tell_deed(m, TP_EVENT_WAIT, s, bits, counter);
+    if (bits > *pending) {
+        tell_count(m, TP_SIDE_WAITS, s->semaphore->operand, bits, *pending);
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name,
                       "waits for %lld bytes on `%.*s`; the copies in flight there bring %lld: it waits for ever",
                       (long long)(bits / 8), TP_FMT(semaphore->name), (long long)(*pending / 8));
+    }
     *pending -= bits;
+    tell_now(m, s->semaphore->operand, counter);
     if (bits && !*pending)
         settle(m, s->semaphore->operand, counter);
 }
@@ -180,19 +251,24 @@ void tp_flight_count(tp_machine *m, const tp_statement *s, int64_t n, size_t cou
     const tp_operand *semaphore = &m->k->operands[s->semaphore->operand];
     int64_t *count = &m->flights->pending[s->semaphore->operand][counter];
     tp_spend(m->arena, 16);
-    if (s->kind == TP_AWAIT && n > *count)
+    tell_deed(m, s->kind == TP_SIGNAL ? TP_EVENT_SIGNAL : TP_EVENT_WAIT, s, n, counter);
+    if (s->kind == TP_AWAIT && n > *count) {
+        tell_count(m, TP_SIDE_WAITS, s->semaphore->operand, n, *count);
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name,
                       "waits for %lld on `%.*s`, which has %lld: it waits for ever", (long long)n,
                       TP_FMT(semaphore->name), (long long)*count);
+    }
     *count += s->kind == TP_SIGNAL ? n : -n;
     if (*count > INT32_MAX)
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, semaphore->name, "`%.*s` counts beyond 2^31 - 1",
                       TP_FMT(semaphore->name));
+    tell_now(m, s->semaphore->operand, counter);
 }
 
 _Noreturn static void not_waited_for(tp_machine *m, const flight *f, const char *when)
 {
     m->at = f->start;
+    tell_flight(m, f, true);
     tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[f->semaphore].name, "%.*s is not waited for %s",
                   TP_FMT(copy_text(m, f)), when);
 }
@@ -201,9 +277,11 @@ static void refuse_counts(tp_machine *m, uint32_t from, uint32_t to, const char 
 {
     for (uint32_t i = from; i < to; i++)
         for (size_t e = 0; m->flights->pending[i] && e < m->refs[i].cells.n; e++)
-            if (m->flights->pending[i][e])
+            if (m->flights->pending[i][e]) {
+                tell_count(m, TP_SIDE_LEFT, i, 0, m->flights->pending[i][e]);
                 tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, m->k->operands[i].name, "`%.*s` is left at %lld %s",
                               TP_FMT(m->k->operands[i].name), (long long)m->flights->pending[i][e], when);
+            }
 }
 
 void tp_refuse_flights(tp_machine *m, const char *when)

@@ -195,6 +195,8 @@ static inline void tp_tell(tp_machine *m, tp_event e)
 void tp_exec_spend(tp_machine *m, int64_t work);
 _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Tell of one who has part in the trap that is raised next. */
+void tp_tell_side(tp_machine *m, tp_trap_side s);
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
 
 /* machine.c: a walk is prepared once; [from, to) of its steps in grid order; then what no step wrote is a trap. */
@@ -365,6 +367,8 @@ void tp_flight_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool wr
 void tp_flight_window(tp_machine *m, uint32_t operand);
 /* Bits of a part of an operand. */
 int64_t tp_slice_bits(const tp_machine *m, uint32_t operand, const tp_slice *s);
+/* The side touches this part of the operand (NULL: all): its bytes. */
+void tp_slice_bytes(const tp_machine *m, uint32_t operand, const tp_slice *s, tp_trap_side *side);
 /* The same elements, for all that is known: none of the two is cut. */
 bool tp_same_slice(const tp_slice *a, const tp_slice *b);
 /* Is some element of a ref in both? */

@@ -61,21 +61,57 @@ typedef enum tp_event_kind {
     TP_EVENT_STATEMENT_DONE, /* ... its values may be computed later, by whoever looks at them */
     TP_EVENT_COPY,           /* of the body is started */
     TP_EVENT_COPY_DONE,      /* ... and is known to be there */
-    TP_EVENT_COUNT,          /* of several devices: a semaphore counts now */
+    TP_EVENT_COUNT,          /* a semaphore counts now */
+    TP_EVENT_SIGNAL,         /* a semaphore is about to count more, */
+    TP_EVENT_WAIT,           /* ... or is waited for, from now on */
+    TP_EVENT_SIDE,           /* of the trap that comes next: one who has part in it */
+    TP_EVENT_TRAP,           /* ends the walk, unless it is a symptom of another one, which is told then */
 } tp_event_kind;
+
+/* Who has part in a trap. Two sides that are not in order: the first one does something while the second one flies, or
+ * is outside. */
+typedef enum tp_trap_side_kind {
+    TP_SIDE_DOES,    /* the statement, */
+    TP_SIDE_FLIES,   /* ... while this copy may be in flight, */
+    TP_SIDE_OUTSIDE, /* ... or this device may not have entered the kernel */
+    TP_SIDE_WAITS,   /* for ever */
+    TP_SIDE_ENDED,   /* and will do nothing more */
+    TP_SIDE_LEFT,    /* a semaphore that counts on when nobody waits for it any more */
+    TP_SIDE_NOTHING  /* no statement is to blame */
+} tp_trap_side_kind;
+typedef struct tp_trap_side {
+    tp_trap_side_kind kind;
+    uint32_t device; /* of several; else 0 */
+    int64_t step;    /* as in tp_trap */
+    const tp_statement *statement;
+    int64_t copy;          /* FLIES: its number, from 1 */
+    uint32_t there;        /* the device whose memory it touches: */
+    uint32_t operand;      /* ... this, TP_NO_OPERAND: none; WAITS, LEFT: the semaphore */
+    int64_t first, end;    /* ... from this byte of it up to this one; nothing between may be left out */
+    bool writes;           /* ... it does; else it reads */
+    size_t acts;           /* copies, signals and waits that the device does before; TP_NO_ACT: none in particular */
+    int64_t needs, counts; /* WAITS, LEFT: as TP_EVENT_COUNT has it */
+} tp_trap_side;
+#define TP_NO_OPERAND UINT32_MAX
+#define TP_NO_ACT SIZE_MAX
+#define TP_ACTS_SO_FAR (SIZE_MAX - 1) /* ... that the observer was told of */
 
 typedef struct tp_event {
     tp_event_kind kind;
     int64_t step; /* as in tp_trap */
     const int64_t *env;
-    uint32_t operand; /* of windows; of a copy the destination, */
-    uint32_t from;    /* ... and the source */
-    int64_t bits;     /* of what moves */
-    int64_t copy;     /* number of a copy of the body, from 1 */
-    uint32_t device;  /* who does it, of several; else 0 */
-    uint32_t there;   /* of a copy: where its destination is; COUNT: whose semaphore `operand` */
-    size_t element;   /* COUNT: of the semaphore, which has */
-    int64_t count;    /* ... so much, of a DMA semaphore in bytes */
+    uint32_t operand;         /* of windows; of a copy the destination, */
+    uint32_t from;            /* ... and the source */
+    int64_t bits;             /* of what moves; SIGNAL, WAIT: of a DMA semaphore, else what it counts */
+    int64_t copy;             /* number of a copy of the body, from 1 */
+    uint32_t device;          /* who does it, of several; else 0 */
+    uint32_t there;           /* of a copy: where its destination is; COUNT, SIGNAL: whose semaphore `operand` */
+    size_t element;           /* COUNT, SIGNAL, WAIT: of the semaphore, which has */
+    int64_t count;            /* COUNT: ... so much, of a DMA semaphore in bytes */
+    uint32_t semaphore, sent; /* of a copy: those of `there` and `device` which tell that it is there and that
+                                 its source is read; sent: TP_NO_OPERAND: none of its own */
+    size_t sent_element;      /* `element` is that of `semaphore` */
+    const tp_trap_side *side; /* SIDE: as long as see() runs */
     const tp_statement *statement;
     const struct tp_machine *machine;
 } tp_event;

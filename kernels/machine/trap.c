@@ -23,6 +23,11 @@ void tp_exec_spend(tp_machine *m, int64_t work)
     tp_leave(m->arena, TP_E_LIMIT);
 }
 
+void tp_tell_side(tp_machine *m, tp_trap_side s)
+{
+    tp_tell(m, (tp_event){.kind = TP_EVENT_SIDE, .side = &s});
+}
+
 _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, const char *fmt, ...)
 {
     va_list ap;
@@ -41,5 +46,6 @@ _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, co
         t->statement = tp_buf_view(&s);
         t->loc = tp_json_place(m->at->syntax->line);
     }
+    tp_tell(m, (tp_event){.kind = TP_EVENT_TRAP, .statement = m->at});
     tp_leave(m->arena, TP_E_TRAP);
 }

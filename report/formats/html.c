@@ -154,6 +154,7 @@ static void write_section(const tp_page *p, const tp_spec_report *s, const tp_us
         tp_html_equivalence(p, s);
         tp_html_maps(p, s);
         tp_html_pipeline(p, s);
+        tp_html_lanes(p, s);
         if (cost)
             tp_html_cost(p, s, cost);
         tp_html_vmem(p, s);

@@ -140,6 +140,7 @@ static void write_finding(const tp_page *p, const tp_spec_report *s, const tp_fi
     tp_html_raw(p, "</ul>\n");
     if (f->fix)
         write_change(p, s->source, f->fix);
+    tp_html_failing(p, s, f);
     tp_html_raw(p, "</article>\n");
 }
 

@@ -37,6 +37,10 @@ void tp_html_rules(const tp_page *p, const tp_spec_report *s);
 void tp_html_maps(const tp_page *p, const tp_spec_report *s);
 void tp_html_pipeline(const tp_page *p, const tp_spec_report *s);
 void tp_html_vmem(const tp_page *p, const tp_spec_report *s);
+/* lanes.c: devices side by side, with copies on their way and semaphores. */
+void tp_html_lanes(const tp_page *p, const tp_spec_report *s);
+/* failing.c: of a finding, what its smallest case does up to the moment that breaks the rule. */
+void tp_html_failing(const tp_page *p, const tp_spec_report *s, const tp_finding *f);
 /* memory.c: which buffers are busy in which steps. */
 void tp_html_memory(const tp_page *p, const tp_spec_report *s);
 /* cost.c: what it moves and computes at usual sizes, and a roofline. */

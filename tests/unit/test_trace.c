@@ -101,7 +101,8 @@ static void copies_in_flight(void **state)
     assert_int_equal(events(t, "copy", "b", "x to xs", &bytes), 4 * K);
     assert_int_equal(bytes, 4 * K * TILE);
     assert_int_equal(events(t, "copy", "e", "x to xs", &none), 4 * K);
-    assert_int_equal(events(t, "fetch", "X", "", &none), 0); /* x and y have no windows */
+    assert_int_equal(events(t, "fetch", "X", "", &none), 0);                     /* x and y have no windows */
+    assert_int_equal(events(t, "count", "C", "x_sem[1]", &none), 2 * 4 * K / 2); /* up and down, every other one */
     json_object_put(t);
 }
 
