@@ -93,7 +93,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline,$(MODE)),-O3) -fno-math-errno
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/demand/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline,$(MODE)),-O3) -fno-math-errno
 $(BUILD)/spec/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 $(BUILD)/%.o: %.c | $(REGISTRIES)
 	@mkdir -p $(@D)

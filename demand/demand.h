@@ -111,6 +111,9 @@ double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64
                        uint64_t index);
 /* The same on the way of *o. */
 double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t index);
+/* The same at first, first + step, …: n of them. */
+void tp_demand_inputs(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t first,
+                      uint64_t step, size_t n, double *to);
 
 /* Run fn(ctx) on a stack of its own on which TP_DEMAND_DEPTH evaluations fit
  * within each other; false: there is none. It must not leave through an arena

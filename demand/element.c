@@ -366,9 +366,11 @@ static bool measure(tp_demand *d, shape *s, uint32_t rank, const tp_expr *dims)
     s->rank = rank;
     s->n = 1;
     for (uint32_t i = 0; i < rank; i++) {
-        if (tp_expr_eval(d->k->exprs, dims[i], d->env, &s->dims[i]) == TP_EVAL_OVERFLOW)
+        tp_eval_error err = tp_expr_eval(d->k->exprs, dims[i], d->env, &s->dims[i]);
+        if (err == TP_EVAL_OVERFLOW)
             return false;
-        s->dims[i] = demand_size(d, dims[i]);
+        if (err != TP_EVAL_OK)
+            s->dims[i] = demand_size(d, dims[i]); /* which says so */
         if (s->dims[i] < 0 || !tp_mul(s->n, s->dims[i] ? s->dims[i] : 1, &s->n) || s->n > (int64_t)1 << 52)
             return false;
     }

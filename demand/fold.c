@@ -93,6 +93,23 @@ static double fold_as(const tp_demand *d, tp_prim p, tp_dtype t, double acc, dou
     return fold(p, acc, v);
 }
 
+/* n more, one after the other; the frequent ways without a look at which it is. */
+static double fold_all(const tp_demand *d, tp_prim p, tp_dtype t, double acc, int64_t n, const double *v)
+{
+    bool real = tp_is_float(t), narrow = real && t != TP_F64 && !d->o.reference;
+    float sum = (float)acc;
+    if (p == TP_P_SUM && real) {
+        for (int64_t i = 0; i < n && narrow; i++)
+            sum += (float)v[i];
+        for (int64_t i = 0; i < n && !narrow; i++)
+            acc += v[i];
+        return narrow ? (double)sum : acc;
+    }
+    for (int64_t i = 0; i < n; i++)
+        acc = fold_as(d, p, t, acc, v[i]);
+    return acc;
+}
+
 /* A folded number as an element of a value of type t. */
 static double to_element(const tp_demand *d, tp_dtype t, double v)
 {
@@ -115,13 +132,12 @@ static bool fill_given(tp_demand *d, vector *x)
 {
     bool has_planes = d->field && tp_is_float(d->k->operands[x->id].dtype);
     demand_charge(d, x->lanes.n / GIVEN + 1);
-    for (int64_t i = 0; i < x->lanes.n; i++) {
-        uint64_t at = (uint64_t)(x->lanes.first + i * x->lanes.step);
-        x->room->v[i] = tp_demand_on_way(&d->given[x->id], &d->o, x->id, at);
-        x->room->has_planes[i] = has_planes;
-        if (has_planes)
-            x->room->plane[0][i] = tp_field_word(d->domain, x->id, at);
-    }
+    uint64_t first = (uint64_t)x->lanes.first, step = (uint64_t)x->lanes.step;
+    size_t n = (size_t)x->lanes.n;
+    tp_demand_inputs(&d->given[x->id], &d->o, x->id, first, step, n, x->room->v);
+    memset(x->room->has_planes, has_planes, n * sizeof *x->room->has_planes);
+    if (has_planes)
+        tp_field_words(d->domain, x->id, first, step, n, x->room->plane[0]);
     return true;
 }
 
@@ -442,8 +458,7 @@ static scalar fold_vector(tp_demand *d, const tp_inst *i, const plan *p, const v
 {
     tp_dtype t = demand_dtype(d, i->args[0]), out = demand_dtype(d, i->out);
     double acc = neutral(d, i->prim, t);
-    for (int64_t n = 0; n < p->n; n++)
-        acc = fold_as(d, i->prim, t, acc, x->room->v[n]);
+    acc = fold_all(d, i->prim, t, acc, p->n, x->room->v);
     d->masked |= i->prim == TP_P_MAX && tp_is_float(t) && acc <= FINITE_MASK;
     scalar s = demand_number(to_element(d, out, acc));
     size_t zero = 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "base/vectorised.h"
 #include "demand/demand.h"
 #include "domains/residue.h"
 
@@ -16,11 +17,19 @@ tp_demand_array tp_demand_array_of(tp_dtype dtype, uint32_t rank, const int64_t 
                              .values = {-HUGE_VAL, HUGE_VAL}};
 }
 
+/* Of what is drawn of an input: what its elements share. */
+static uint64_t stream_of(uint64_t what, uint64_t seed, uint32_t input)
+{
+    return tp_mix(tp_mix(seed ^ what) ^ input);
+}
+
+static const uint64_t NUMBERS = 0x64656d616e64, ANYWHERE = 0x76616c756573, ENDS = 0x656e64; /* what is drawn */
+
 static double raw(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
 {
     tp_dtype dtype = x->dtype;
     uint64_t columns = (uint64_t)x->columns, rows = (uint64_t)x->rows;
-    uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x64656d616e64) ^ input) ^ index);
+    uint64_t h = tp_mix(stream_of(NUMBERS, seed, input) ^ index);
     double sign = h & 1 ? 1 : -1, small = (double)(1 + (h >> 8) % 63) / 64, slow = (double)(index % 4096) / 4096;
     if (dtype == TP_BOOL)
         return (double)(h & 1);
@@ -65,10 +74,10 @@ static double allowed(const tp_demand_array *x, double v)
 
 double tp_demand_input(const tp_demand_array *x, tp_demand_family family, uint64_t seed, uint32_t input, uint64_t index)
 {
-    uint64_t h = tp_mix(tp_mix(tp_mix(seed ^ 0x76616c756573) ^ input) ^ index);
-    bool anywhere = isfinite(x->values.lo) && isfinite(x->values.hi) && h & 16;
-    double v = anywhere ? tp_range_draw(x->values, h, !tp_is_float(x->dtype))
-                        : allowed(x, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
+    bool closed = isfinite(x->values.lo) && isfinite(x->values.hi);
+    uint64_t h = closed ? tp_mix(stream_of(ANYWHERE, seed, input) ^ index) : 0;
+    double v = h & 16 ? tp_range_draw(x->values, h, !tp_is_float(x->dtype))
+                      : allowed(x, tp_dtype_moderate(x->dtype, raw(x, family, seed, input, index)));
     return held(x->dtype, v);
 }
 
@@ -98,9 +107,35 @@ double tp_demand_on_way(const tp_demand_array *x, const tp_demand_options *o, ui
     double from = tp_demand_input(x, o->family, o->seed, input, index);
     if (o->way == 0)
         return from;
-    double to = end_of(x, o->end, from, tp_mix(tp_mix(tp_mix(o->seed ^ 0x656e64) ^ input) ^ index)),
+    double to = end_of(x, o->end, from, tp_mix(stream_of(ENDS, o->seed, input) ^ index)),
            v = o->way == 1 ? to : from + o->way * (to - from);
     return held(x->dtype, allowed(x, tp_is_float(x->dtype) ? tp_dtype_moderate(x->dtype, v) : floor(v + 0.5)));
+}
+
+/* What raw() says of SMALL floats at even distances. */
+TP_VECTORISED static void small_numbers(uint64_t stream, uint64_t first, uint64_t step, size_t n, double *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = tp_mix(stream ^ (first + i * step)), y = h >> 8; /* modulo 63, where 64 is 1: sums of its digits */
+        y = (y & 0x3fffffff) + (y >> 30);
+        y = (y & 0xfff) + (y >> 12 & 0xfff) + (y >> 24);
+        y = (y & 63) + (y >> 6);
+        y = (y & 63) + (y >> 6);
+        double v = (double)(int32_t)(1 + (y >= 63 ? y - 63 : y)) / 64;
+        to[i] = h & 1 ? v : -v;
+    }
+}
+
+void tp_demand_inputs(const tp_demand_array *x, const tp_demand_options *o, uint32_t input, uint64_t first,
+                      uint64_t step, size_t n, double *to)
+{
+    bool held = tp_is_float(x->dtype) && !x->reach && tp_dtype_roundoff(x->dtype) <= 0x1p-6; /* each is k / 64 */
+    if (held && o->way == 0 && o->family == TP_DEMAND_SMALL && tp_range_is_open(x->values)) {
+        small_numbers(stream_of(NUMBERS, o->seed, input), first, step, n, to);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = tp_demand_on_way(x, o, input, first + i * step);
 }
 
 typedef struct call {

@@ -2,6 +2,7 @@
  * machine computes it or in double for references, and what it means. */
 #include <tgmath.h>
 
+#include "base/vectorised.h"
 #include "demand/internal.h"
 #include "domains/residue.h"
 
@@ -46,18 +47,30 @@ double demand_as_integer(tp_dtype t, int64_t v)
 #define STRUCT(id, ...) case TP_P_##id:
 #define TP_REAL(x, c) c##f
 #define UNARY(id, name, operands, result, f, i, ...)                                                                   \
-    case TP_P_##id: return (double)(float)(f);
-static double single(tp_prim p, float x, float y)
+    case TP_P_##id:                                                                                                    \
+        for (size_t k = 0; k < n; k++) {                                                                               \
+            float x = (float)a[k], y = (float)b[k];                                                                    \
+            (void)x, (void)y;                                                                                          \
+            to[k] = (double)(float)(f);                                                                                \
+        }                                                                                                              \
+        return;
+TP_VECTORISED static void singles(tp_prim p, size_t n, const double *a, const double *b, double *restrict to)
 {
-    int64_t mask = 0;
-    (void)mask;
     switch (p) {
 #include "spec/prims.def"
     case TP_PRIMS: break;
     }
-    return (double)NAN;
+    for (size_t k = 0; k < n; k++)
+        to[k] = (double)NAN;
 }
 #undef TP_REAL
+
+static double single(tp_prim p, double x, double y)
+{
+    double r;
+    singles(p, 1, &x, &y, &r);
+    return r;
+}
 
 #define STRUCT(id, ...) case TP_P_##id:
 #define BINARY UNARY
@@ -130,7 +143,7 @@ static double machine_number(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtyp
     if (t == TP_F64 || t == TP_WEAK_FLOAT)
         return tp_meaning_f64(i->prim, x, y);
     if (tp_is_float(t))
-        return demand_as_dtype(out, single(i->prim, (float)x, (float)y));
+        return demand_as_dtype(out, single(i->prim, x, y));
     if (tp_prim_divides(i->prim) && y == 0)
         demand_give_up(d, TP_DEMAND_TRAP, "integer division by zero (" TP_RULE_DIVISION_BY_ZERO ")");
     int64_t r = whole(i->prim, (int64_t)x, (int64_t)y, bits_of(t));
@@ -284,12 +297,32 @@ static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args
     memset(out->room->has_planes, has_planes, (size_t)out->lanes.n * sizeof *out->room->has_planes);
 }
 
+/* The same of n lanes at once, where each is computed alike and none can be undefined; false: nothing is written. */
+static bool number_row(const tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype to, size_t n, const double *x,
+                       const double *y, double *r)
+{
+    bool narrow = !d->o.reference && t != TP_F64 && t != TP_WEAK_FLOAT;
+    double cells[TP_STRIP];
+    if (!tp_prim_is_elementwise(i->prim) || i->prim == TP_P_INTEGER_POW || !tp_is_float(t))
+        return false;
+    if (!narrow)
+        return tp_meaning_row_f64(i->prim, n, x, 1, y, 1, r);
+    singles(i->prim, n, x, y, r);
+    for (size_t from = 0; tp_is_float(to) && to != TP_F32 && from < n; from += TP_STRIP) {
+        tp_put_row_f64(to, cells, 0, tp_strip_at(n, from), r + from);
+        tp_get_row_f64(to, cells, 0, tp_strip_at(n, from), r + from);
+    }
+    return true;
+}
+
 /* The numbers alone of all lanes; false with the first that is undefined. */
 static bool number_lanes(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype to, const vector *const *args,
                          vector *out, scalar *bad)
 {
     size_t n = (size_t)out->lanes.n;
-    for (size_t lane = 0; lane < n; lane++) {
+    const double *x = i->nargs ? args[0]->room->v : NULL, *y = i->nargs > 1 ? args[1]->room->v : x;
+    bool whole = x && number_row(d, i, t, to, n, x, y, out->room->v);
+    for (size_t lane = 0; lane < n && !whole; lane++) {
         scalar in[3];
         for (uint32_t a = 0; a < i->nargs && a < 3; a++)
             in[a].v = args[a]->room->v[lane];
@@ -309,6 +342,8 @@ static bool some_lane_ties(const tp_demand *d, const tp_inst *i, const vector *c
 {
     tp_lanes a = demand_vector_lanes(args[0], demand_dtype(d, i->args[0])), b;
     bool tied = false;
+    if (!tp_may_tie(i->prim))
+        return false;
     if (i->nargs > 1)
         b = demand_vector_lanes(args[1], demand_dtype(d, i->args[1]));
     for (int64_t lane = 0; lane < n && !tied; lane++)
@@ -324,8 +359,13 @@ static uint64_t word_at(const vector *x, size_t lane)
 static void add_simple_residues(tp_prim p, const vector *x, const vector *y, vector *out)
 {
     size_t n = (size_t)out->lanes.n;
-    for (size_t lane = 0; lane < n; lane++)
-        out->room->plane[0][lane] = simple_residue(p, word_at(x, lane), word_at(y, lane));
+    uint64_t *r = out->room->plane[0];
+    if (x->all && y->all)
+        (p == TP_P_MUL   ? tp_residues_multiply
+         : p == TP_P_ADD ? tp_residues_add
+                         : tp_residues_subtract)(n, x->room->plane[0], y->room->plane[0], r);
+    for (size_t lane = 0; !(x->all && y->all) && lane < n; lane++)
+        r[lane] = simple_residue(p, word_at(x, lane), word_at(y, lane));
     memset(out->room->has_planes, 1, n * sizeof *out->room->has_planes);
 }
 

@@ -15,10 +15,10 @@ buffer *demand_room(tp_demand *d, int64_t n)
     }
     b = TP_NEW(d->arena, buffer);
     b->log = log;
-    b->v = TP_NEWN(d->arena, double, (size_t)1 << log);
+    b->v = tp_alloc_unset(d->arena, sizeof *b->v << log);
     for (int p = 0; p < TP_MAX_PLANES; p++)
-        b->plane[p] = TP_NEWN(d->arena, uint64_t, (size_t)1 << log);
-    b->has_planes = TP_NEWN(d->arena, bool, (size_t)1 << log);
+        b->plane[p] = tp_alloc_unset(d->arena, sizeof *b->plane[p] << log);
+    b->has_planes = tp_alloc_unset(d->arena, sizeof *b->has_planes << log);
     return b;
 }
 
@@ -145,19 +145,18 @@ static void mean(tp_demand *d, vector *x, tp_dtype t, int64_t lane)
 
 void demand_mean_all(tp_demand *d, vector *x, tp_dtype t)
 {
-    for (int64_t i = 0; !x->some && i < x->lanes.n; i++)
-        mean(d, x, t, i);
+    void *planes[TP_MAX_PLANES] = {x->room->plane[0], x->room->plane[1]};
+    tp_lanes lanes = {.dtype = t, .stored = TP_F64, .n = (size_t)x->lanes.n, .data = x->room->v};
+    if (!x->some && x->lanes.n)
+        d->domain->exact(d->domain, &lanes, planes);
 }
 
 /* Which lanes have planes; where some have, the others get theirs. */
 void demand_settle(tp_demand *d, vector *x, tp_dtype t)
 {
-    x->some = false;
-    x->all = true;
-    for (int64_t i = 0; i < x->lanes.n; i++) {
-        x->some |= x->room->has_planes[i];
-        x->all &= x->room->has_planes[i];
-    }
+    size_t n = (size_t)x->lanes.n;
+    x->some = memchr(x->room->has_planes, true, n) != NULL;
+    x->all = memchr(x->room->has_planes, false, n) == NULL;
     for (int64_t i = 0; x->some && !x->all && i < x->lanes.n; i++)
         if (!x->room->has_planes[i])
             mean(d, x, t, i);

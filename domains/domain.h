@@ -159,7 +159,12 @@ typedef struct tp_field_options {
     bool polynomial; /* nothing takes exponents: residues modulo p only; exp is unknown then */
     double far;      /* exp of minus this and less counts as 0, for finite masks; 0: TP_FIELD_FAR */
 } tp_field_options;
-tp_domain *tp_field_new(tp_arena *a, tp_field_options o);
+/* With the tables of `like`, a domain of that seed and with as much of exp, which stays as long; NULL: its own. */
+tp_domain *tp_field_like(tp_arena *a, const tp_domain *like, tp_field_options o);
+static inline tp_domain *tp_field_new(tp_arena *a, tp_field_options o)
+{
+    return tp_field_like(a, NULL, o);
+}
 /* What happened on the way. */
 typedef struct tp_field_log {
     bool oracle;             /* a maximum was answered by the oracle */
@@ -168,10 +173,15 @@ typedef struct tp_field_log {
     const char *unsupported; /* first primitive that the domain does not model, or NULL */
 } tp_field_log;
 const tp_field_log *tp_field_log_of(const tp_domain *d);
-/* Random residues for an input array. */
-void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane);
-/* The one of element i. */
+/* Random residue of element i of an input array. */
 uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i);
+/* Those of elements first, first + step, …: n of them. */
+void tp_field_words(const tp_domain *d, uint64_t stream, uint64_t first, uint64_t step, size_t n, uint64_t *words);
+/* Those of all n elements. */
+static inline void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane)
+{
+    tp_field_words(d, stream, 0, 1, n, plane);
+}
 
 /* ---- ties ---- */
 
@@ -181,5 +191,7 @@ uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i);
 tp_domain *tp_ties_new(tp_arena *a, tp_domain *field);
 /* Does p decide such a tie in lane i of its arguments (b may be NULL)? */
 bool tp_decides_a_tie(tp_prim p, const tp_lanes *a, const tp_lanes *b, size_t i);
+/* False: p never does. */
+bool tp_may_tie(tp_prim p);
 
 #endif

@@ -21,15 +21,19 @@ enum { WINDOW = 10, WINDOWS = 3 };
 
 enum { MOST_LITERALS = 32 };
 
+typedef struct powers {
+    uint64_t at[WINDOWS][1 << WINDOW]; /* omega^(i 2^(10 w)) */
+} powers;
+
 typedef struct field {
     tp_domain base;
     tp_arena *arena;
     tp_field_options options;
     tp_field_log log;
-    uint64_t powers[WINDOWS][1 << WINDOW]; /* omega^(i 2^(10 w)) */
-    uint64_t ln2, log2e;                   /* residues of those two constants */
-    uint64_t exponents;                    /* key of exponentials as exponents */
-    uint64_t literals[MOST_LITERALS];      /* residues of literals that their dtype rounds */
+    const powers *powers;             /* NULL: exp is unknown */
+    uint64_t ln2, log2e;              /* residues of those two constants */
+    uint64_t exponents;               /* key of exponentials as exponents */
+    uint64_t literals[MOST_LITERALS]; /* residues of literals that their dtype rounds */
     uint32_t nliterals;
     double far; /* exp of minus this or less counts as 0, of this or more as infinite */
     void *room; /* of dot */
@@ -37,12 +41,6 @@ typedef struct field {
 } field;
 
 /* ---- residues ---- */
-
-static uint64_t random_word(uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t h = tp_mix(tp_mix(tp_mix(a) ^ b) ^ c);
-    return tp_word((tp_mix(h) >> 32) * TP_Q >> 32, (tp_mix(h ^ 0x70) >> 32) * TP_P >> 32);
-}
 
 static bool has_inverse(const field *f, uint64_t x)
 {
@@ -85,7 +83,7 @@ static uint64_t divide(const field *f, uint64_t x, uint64_t y)
 static uint64_t tag(field *f, uint64_t function, uint64_t x)
 {
     f->log.tags = true;
-    return random_word(f->options.seed ^ 0x746167, function, tp_p_of(x));
+    return tp_random_word(f->options.seed ^ 0x746167, function, tp_p_of(x));
 }
 
 /* exp of n residues, where `data` are the computed ones; as an exponent again
@@ -97,9 +95,9 @@ TP_VECTORISED static void exponential_strip(const field *f, size_t n, const uint
     for (size_t i = 0; f->options.polynomial && i < n; i++)
         r[i] = TP_FIELD_UNKNOWN;
     for (size_t i = 0; !f->options.polynomial && i < n; i++) {
-        uint64_t e = tp_q_of(x[i]), v = f->powers[0][e & MASK];
-        v = tp_fold_p(v * f->powers[1][e >> WINDOW & MASK]);
-        v = tp_fold_p(v * f->powers[2][e >> (2 * WINDOW) & MASK]);
+        uint64_t e = tp_q_of(x[i]), v = f->powers->at[0][e & MASK];
+        v = tp_fold_p(v * f->powers->at[1][e >> WINDOW & MASK]);
+        v = tp_fold_p(v * f->powers->at[2][e >> (2 * WINDOW) & MASK]);
         v = tp_word((tp_mix(f->exponents ^ v) >> 32) * TP_Q >> 32, v);
         r[i] = data[i] <= -f->far ? 0 : v;
     }
@@ -303,7 +301,7 @@ static uint64_t any_power(field *f, uint64_t x, uint64_t y, double exponent)
 static uint64_t ask_oracle(field *f, tp_prim p, uint64_t set)
 {
     f->log.oracle = true;
-    return random_word(f->options.oracle, (uint64_t)p, set);
+    return tp_random_word(f->options.oracle, (uint64_t)p, set);
 }
 
 /* Is it that of a literal, which its dtype rounds? Others mean their data. */
@@ -723,7 +721,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     if (!tp_is_float(out->dtype) || (!a->plane[0] && !b->plane[0]))
         return false;
     if (f->room_size < want) {
-        f->room = tp_alloc(f->arena, want);
+        f->room = tp_alloc_unset(f->arena, want);
         f->room_size = want;
     }
     uint64_t *row = f->room, *r = out->plane[0];
@@ -753,15 +751,14 @@ static void exact(const tp_domain *d, const tp_lanes *x, void *const *plane)
     (void)d;
 }
 
-void tp_field_fill(const tp_domain *d, uint64_t stream, size_t n, void *plane)
+void tp_field_words(const tp_domain *d, uint64_t stream, uint64_t first, uint64_t step, size_t n, uint64_t *words)
 {
-    for (size_t i = 0; i < n; i++)
-        ((uint64_t *)plane)[i] = tp_field_word(d, stream, i);
+    tp_random_words(((const field *)d)->options.seed, stream, first, step, n, words);
 }
 
 uint64_t tp_field_word(const tp_domain *d, uint64_t stream, uint64_t i)
 {
-    return random_word(((const field *)d)->options.seed, stream, i);
+    return tp_random_word(((const field *)d)->options.seed, stream, i);
 }
 
 const tp_field_log *tp_field_log_of(const tp_domain *d)
@@ -769,25 +766,34 @@ const tp_field_log *tp_field_log_of(const tp_domain *d)
     return &((const field *)d)->log;
 }
 
-tp_domain *tp_field_new(tp_arena *a, tp_field_options o)
+/* Of a square other than 0 and 1, which has order q. */
+static const powers *powers_of(tp_arena *a, uint64_t seed)
 {
-    field *f = TP_NEW(a, field);
-    f->base = (tp_domain){.name = "field", .nplanes = 1, TP_DOMAIN_OPERATIONS};
-    f->arena = a;
-    f->options = o;
-    f->far = o.far > 0 ? o.far : TP_FIELD_FAR;
-    /* a square other than 0 and 1 has order q */
-    uint64_t root = 2 + tp_mix(o.seed ^ 0x6f6d656761) % (TP_P - 3), omega = root * root % TP_P;
+    powers *r = TP_NEW(a, powers);
+    uint64_t root = 2 + tp_mix(seed ^ 0x6f6d656761) % (TP_P - 3), omega = root * root % TP_P;
     if (omega == 1)
         omega = 4;
     for (int w = 0; w < WINDOWS; w++) {
         uint64_t base = tp_p_of(tp_residue_power(tp_word(0, omega), (uint64_t)1 << (w * WINDOW)));
-        f->powers[w][0] = 1;
+        r->at[w][0] = 1;
         for (int i = 1; i < 1 << WINDOW; i++)
-            f->powers[w][i] = f->powers[w][i - 1] * base % TP_P;
+            r->at[w][i] = r->at[w][i - 1] * base % TP_P;
     }
+    return r;
+}
+
+tp_domain *tp_field_like(tp_arena *a, const tp_domain *like, tp_field_options o)
+{
+    const field *tables = (const field *)like;
+    field *f = TP_NEW(a, field);
+    tp_assert(!like || (tables->options.seed == o.seed && tables->options.polynomial == o.polynomial));
+    f->base = (tp_domain){.name = "field", .nplanes = 1, TP_DOMAIN_OPERATIONS};
+    f->arena = a;
+    f->options = o;
+    f->far = o.far > 0 ? o.far : TP_FIELD_FAR;
+    f->powers = like ? tables->powers : o.polynomial ? NULL : powers_of(a, o.seed);
     f->exponents = tp_mix(o.seed ^ 0x657870);
-    f->ln2 = random_word(o.seed, 0x6c6e32, 0);
-    f->log2e = tp_residue_inverse(f->ln2);
+    f->ln2 = like ? tables->ln2 : tp_random_word(o.seed, 0x6c6e32, 0);
+    f->log2e = like ? tables->log2e : tp_residue_inverse(f->ln2);
     return &f->base;
 }

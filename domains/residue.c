@@ -96,3 +96,9 @@ TP_VECTORISED uint64_t tp_residues_sum(size_t n, const uint64_t *x)
     }
     return unknown ? TP_FIELD_UNKNOWN : tp_word(q % TP_Q, p % TP_P);
 }
+
+TP_VECTORISED void tp_random_words(uint64_t a, uint64_t b, uint64_t c, uint64_t step, size_t n, uint64_t *r)
+{
+    for (size_t i = 0; i < n; i++)
+        r[i] = tp_random_word(a, b, c + i * step);
+}

@@ -76,6 +76,15 @@ static inline uint64_t tp_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* A random function of three numbers. */
+static inline uint64_t tp_random_word(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t h = tp_mix(tp_mix(tp_mix(a) ^ b) ^ c);
+    return tp_word((tp_mix(h) >> 32) * TP_Q >> 32, (tp_mix(h ^ 0x70) >> 32) * TP_P >> 32);
+}
+/* Of c, c + step, c + 2 step, …: n of them. */
+void tp_random_words(uint64_t a, uint64_t b, uint64_t c, uint64_t step, size_t n, uint64_t *r);
+
 /* base^e modulo q and modulo p, each half for itself. */
 uint64_t tp_residue_power(uint64_t base, uint64_t e);
 /* One over x, which is 0 modulo neither prime; a half that is 0 stays 0. */

@@ -55,9 +55,15 @@ static bool quotient_on_step(const tp_lanes *a, const tp_lanes *b, size_t i)
     return isfinite(q) && q == trunc(q) && differ(word(a, i), tp_residue_multiply(tp_residue_of(q), word(b, i)));
 }
 
+bool tp_may_tie(tp_prim p)
+{
+    return compares(p) || p == TP_P_RELU || p == TP_P_ABS || p == TP_P_SIGN || p == TP_P_FLOOR || p == TP_P_CEIL ||
+           p == TP_P_ROUND || p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_REM;
+}
+
 bool tp_decides_a_tie(tp_prim p, const tp_lanes *a, const tp_lanes *b, size_t i)
 {
-    if (!tp_is_float(a->dtype) || is_open(a, i) || (b && is_open(b, i)) || !isfinite(tp_lane(a, i)))
+    if (!tp_may_tie(p) || !tp_is_float(a->dtype) || is_open(a, i) || (b && is_open(b, i)) || !isfinite(tp_lane(a, i)))
         return false;
     if (b && compares(p))
         return tp_lane(a, i) == tp_lane(b, i) && differ(word(a, i), word(b, i));

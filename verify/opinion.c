@@ -25,6 +25,7 @@ typedef struct asking {
     tp_arena *work;                /* of the points at one vector of sizes: */
     const int64_t *env;            /* these; NULL: none */
     uint32_t draw;                 /* the one of DRAWS that inputs hold */
+    const tp_domain *tables;       /* one of the fields, by whose tables the others work; in keep */
     tp_domain *fields[2];          /* of: */
     tp_demand *shared[2];          /* residues of the kernel, of the reference, and what was found out about them */
 } asking;
@@ -79,9 +80,11 @@ static tp_demand *evaluator(const asking *x, const tp_look *p, int side, tp_doma
 static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
 {
     enum { FAR = 1 << 20 };
-    return tp_field_new(
-        x->work, (tp_field_options){
-                     .seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered, .far = (double)FAR});
+    tp_field_options o = {
+        .seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered, .far = (double)FAR};
+    if (!x->tables)
+        x->tables = tp_field_new(x->keep, o);
+    return tp_field_like(x->work, x->tables, o);
 }
 
 /* One side within what it may take now. The evaluator is kept for the next

@@ -18,8 +18,8 @@ static bool takes_exponents(const tp_statement *s, void *ctx)
     return EXPONENTIALS[s->inst->prim];
 }
 
-/* Same points for all; maxima answered by the given oracles. */
-static tp_domain *field_of(const tp_trial *x, uint64_t oracle, bool ordered)
+/* Same points for all, by the tables of `like`, if there is one; maxima answered by the given oracles. */
+static tp_domain *field_of(const tp_trial *x, const tp_domain *like, uint64_t oracle, bool ordered)
 {
     const tp_kernel *k = x->c->kernel;
     tp_field_options o = {.seed = x->o->seed + x->c->seed, .oracle = oracle, .ordered = ordered};
@@ -27,22 +27,23 @@ static tp_domain *field_of(const tp_trial *x, uint64_t oracle, bool ordered)
         x->c->against ? x->c->against->kernel->body : k->reference.program; /* a builtin: as the kernel does */
     o.polynomial = !tp_region_any(&k->body->statements, takes_exponents, NULL) &&
                    !(reference && tp_region_any(&reference->statements, takes_exponents, NULL));
-    return tp_field_new(x->work, o);
+    return tp_field_like(x->work, like, o);
 }
 
-static bool field_reference(const tp_trial *x, tp_sides *e, uint64_t oracle, bool ordered, tp_field_log *log,
-                            tp_str *why)
+static bool field_reference(const tp_trial *x, tp_sides *e, const tp_domain *points, uint64_t oracle, bool ordered,
+                            tp_field_log *log, tp_str *why)
 {
-    tp_domain *d = field_of(x, oracle, ordered);
+    tp_domain *d = field_of(x, points, oracle, ordered);
     bool done = tp_trial_reference(x, e, d, NULL, why);
     *log = *tp_field_log_of(d);
     return done;
 }
 
-static bool field_kernel(const tp_trial *x, tp_sides *e, uint64_t oracle, bool ordered, tp_field_log *log, tp_str *why)
+static bool field_kernel(const tp_trial *x, tp_sides *e, const tp_domain *points, uint64_t oracle, bool ordered,
+                         tp_field_log *log, tp_str *why)
 {
     tp_trap trap;
-    tp_domain *d = field_of(x, oracle, ordered);
+    tp_domain *d = field_of(x, points, oracle, ordered);
     tp_status st = tp_trial_kernel(x, e, d, &trap, NULL);
     *log = *tp_field_log_of(d);
     *why = trap.message;
@@ -53,12 +54,12 @@ static bool field_kernel(const tp_trial *x, tp_sides *e, uint64_t oracle, bool o
 static const tp_domain *place_points(const tp_trial *x, tp_sides *e)
 {
     const tp_kernel *k = x->c->kernel;
-    tp_domain *points = field_of(x, 0, false);
+    tp_domain *points = field_of(x, NULL, 0, false);
     for (uint32_t i = 0; i < k->ninputs; i++) {
         tp_planes *m = &e->got_meaning[i];
         if (!tp_is_float(e->arrays[i].dtype))
             continue;
-        m->plane[0] = tp_alloc_array(x->work, e->arrays[i].n, 8);
+        m->plane[0] = tp_alloc_unset(x->work, e->arrays[i].n * sizeof(uint64_t));
         m->degree = (tp_degree){1, 0};
         tp_field_fill(points, i, e->arrays[i].n, m->plane[0]);
         e->want_meaning[i] = *m;
@@ -143,15 +144,15 @@ static void compare_on(tp_trial *x, tp_input_family family)
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
     }
-    place_points(x, &e);
-    if (!field_reference(x, &e, seed + 1, false, &reference, &why)) {
+    const tp_domain *points = place_points(x, &e);
+    if (!field_reference(x, &e, points, seed + 1, false, &reference, &why)) {
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
     }
     if (reference.oracle) { /* which outputs show the maximum itself? */
         for (uint32_t i = 0; i < k->noutputs; i++)
             first[i] = e.want_meaning[k->ninputs + i].plane[0];
-        if (!field_reference(x, &e, seed + 2, false, &reference, &why)) {
+        if (!field_reference(x, &e, points, seed + 2, false, &reference, &why)) {
             give_up_algebra(x, r, &kernel, &reference, why);
             return;
         }
@@ -160,11 +161,11 @@ static void compare_on(tp_trial *x, tp_input_family family)
                 any = shows_maximum[i] = true;
     }
     for (int ordered = 0; ordered < 1 + any; ordered++) {
-        if (ordered && !field_reference(x, &e, seed + 2, true, &reference, &why)) {
+        if (ordered && !field_reference(x, &e, points, seed + 2, true, &reference, &why)) {
             give_up_algebra(x, r, &kernel, &reference, why);
             return;
         }
-        if (!field_kernel(x, &e, seed + 3, ordered, &kernel, &why)) {
+        if (!field_kernel(x, &e, points, seed + 3, ordered, &kernel, &why)) {
             give_up_algebra(x, r, &kernel, &reference, why);
             return;
         }
@@ -245,9 +246,9 @@ static void compare_in_order(void *arg)
     uint64_t seed = x->o->seed + x->c->seed;
     if (!tp_trial_arrays(x, y->family, 0, &e, &why))
         return;
-    place_points(x, &e);
-    if (!tp_trial_reference(x, &e, tp_ties_new(x->work, field_of(x, seed, true)), &turns, &why) ||
-        tp_trial_kernel(x, &e, tp_ties_new(x->work, field_of(x, seed, true)), &trap, &stats) != TP_OK)
+    const tp_domain *points = place_points(x, &e);
+    if (!tp_trial_reference(x, &e, tp_ties_new(x->work, field_of(x, points, seed, true)), &turns, &why) ||
+        tp_trial_kernel(x, &e, tp_ties_new(x->work, field_of(x, points, seed, true)), &trap, &stats) != TP_OK)
         return;
     if (turns || stats.undecided) { /* which statements run rests on a tie */
         y->into->ties++;
@@ -342,7 +343,8 @@ static void probe_once(void *arg)
         const tp_tensor *t = &e.arrays[p->part->input];
         draw_again(points, p->part, t, e.got_meaning[p->part->input].plane[0], tp_alloc_array(x->work, t->n, 8));
     }
-    p->ok = field_reference(x, &e, seed, true, &log, &why) && field_kernel(x, &e, seed, true, &log, &why);
+    p->ok =
+        field_reference(x, &e, points, seed, true, &log, &why) && field_kernel(x, &e, points, seed, true, &log, &why);
     if (!p->ok)
         return;
     if (!p->part)

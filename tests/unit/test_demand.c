@@ -528,13 +528,39 @@ static void inputs_on_a_way(void **state)
                 }
 }
 
+/* Elements at even distances, drawn as a row, are those drawn one by one; so are their residues. */
+static void inputs_in_rows(void **state)
+{
+    enum { N = 300 };
+    tp_arena *a = tp_arena_new(0);
+    tp_domain *field = tp_field_new(a, (tp_field_options){.seed = 7});
+    (void)state;
+    for (int t = 0; t < TP_DTYPES; t++)
+        for (int f = 0; f < TP_DEMAND_FAMILIES; f++)
+            for (uint64_t step = 1; step < 1000; step = 7 * step + 3) {
+                tp_demand_array x = tp_demand_array_of((tp_dtype)t, 2, (int64_t[]){40, 50}, 0);
+                tp_demand_options o = {.family = (tp_demand_family)f, .seed = step};
+                double row[N];
+                uint64_t words[N];
+                if (!tp_dtype_info((tp_dtype)t)->executable)
+                    continue;
+                tp_demand_inputs(&x, &o, 2, 5, step, N, row);
+                tp_field_words(field, 2, 5, step, N, words);
+                for (uint64_t i = 0; i < N; i++) {
+                    assert_true(row[i] == tp_demand_on_way(&x, &o, 2, 5 + i * step));
+                    assert_true(words[i] == tp_field_word(field, 2, 5 + i * step));
+                }
+            }
+    tp_arena_free(a);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_on_a_way), cmocka_unit_test(like_the_machine), cmocka_unit_test(shared_arrays),
-        cmocka_unit_test(random_kernels),  cmocka_unit_test(random_vectors),
+        cmocka_unit_test(inputs_in_rows), cmocka_unit_test(inputs_on_a_way), cmocka_unit_test(like_the_machine),
+        cmocka_unit_test(shared_arrays),  cmocka_unit_test(random_kernels),  cmocka_unit_test(random_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
