@@ -434,7 +434,13 @@ tp_loc tp_json_inside(const tp_ctx *c, const tp_json *string, size_t from, size_
 {
     const char *t = c->source->text.p;
     uint32_t i = string->loc.start + 1, start = i, end = i, bytes;
-    for (size_t decoded = 0; i < string->loc.end - 1 && decoded < to; decoded += bytes) {
+    size_t room = string->loc.end - 1 > i ? string->loc.end - 1 - i : 0, most = to < room ? to : room, decoded = 0;
+    if (string->verbatim || !memchr(t + i, '\\', most)) { /* as it lies */
+        start += (uint32_t)(from < most ? from : most);
+        end += (uint32_t)most;
+        decoded = to;
+    }
+    for (; i < string->loc.end - 1 && decoded < to; decoded += bytes) {
         if (decoded <= from)
             start = i;
         i += raw_length(t, i, string->verbatim, &bytes);

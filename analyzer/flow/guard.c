@@ -92,22 +92,42 @@ static tp_expr under(flow *f, tp_expr e, const tp_expr *given, uint32_t n)
     return e;
 }
 
+/* Is it a conjunction that flow_and() made, without a disjunction in it, or an atom? Its conjuncts say nothing of each
+ * other then. */
+static bool is_settled(const flow *f, tp_expr e)
+{
+    tp_expr_op op = tp_expr_get(f->a->p, e)->op;
+    int64_t v;
+    if (op == TP_E_AND)
+        return e.id < f->settled.len && f->settled.at[e.id];
+    return op != TP_E_OR && !tp_expr_is_const(f->a->p, e, &v);
+}
+
+static void note_settled(flow *f, tp_expr e)
+{
+    while (f->settled.len <= e.id)
+        tp_push(f->a->arena, f->settled, false);
+    f->settled.at[e.id] = true;
+}
+
 tp_expr flow_and(flow *f, tp_expr a, tp_expr b)
 {
     if (flow_is_true(f, a) || flow_is_true(f, b))
         return flow_is_true(f, a) ? b : a;
-    tp_expr all[2 * MAX_CONJUNCTS], result = tp_const(f->a->p, 1);
-    uint32_t n = tp_conjuncts(f->a, a, all, MAX_CONJUNCTS), kept = 0;
+    tp_expr all[2 * MAX_CONJUNCTS], result = a;
+    uint32_t n = tp_conjuncts(f->a, a, all, MAX_CONJUNCTS), of_a = n;
     n += tp_conjuncts(f->a, b, all + n, MAX_CONJUNCTS);
-    f->effort += (uint64_t)n * n;
-    for (uint32_t i = 0; i < n; i++) {
+    bool settled = n < MAX_CONJUNCTS && is_settled(f, a) && is_settled(f, b);
+    uint32_t kept = settled ? of_a : 0; /* they stay as they are, and those of b have to be held against them alone */
+    f->effort += (uint64_t)n * (settled ? of_a : n);
+    for (uint32_t i = kept; i < n; i++) {
         tp_expr rest[2 * MAX_CONJUNCTS];
         uint32_t others = 0;
         bool disjunction = tp_expr_get(f->a->p, all[i])->op == TP_E_OR;
         for (uint32_t k = 0; k < n && disjunction; k++)
             if (k != i && tp_expr_get(f->a->p, all[k])->op != TP_E_OR)
                 rest[others++] = all[k];
-        tp_expr e = disjunction ? under(f, all[i], rest, others) : under(f, all[i], all, kept);
+        tp_expr e = disjunction ? under(f, all[i], rest, others) : under(f, all[i], all, settled ? of_a : kept);
         int64_t v;
         if (tp_expr_is_const(f->a->p, e, &v)) {
             if (!v)
@@ -116,8 +136,12 @@ tp_expr flow_and(flow *f, tp_expr a, tp_expr b)
         }
         all[kept++] = e;
     }
-    for (uint32_t i = 0; i < kept; i++)
+    if (!kept)
+        return tp_const(f->a->p, 1);
+    for (uint32_t i = settled ? of_a : 0; i < kept; i++)
         result = i ? tp_op2(f->a->p, TP_E_AND, result, all[i]) : all[i];
+    if (settled)
+        note_settled(f, result);
     return result;
 }
 

@@ -66,6 +66,7 @@ typedef struct flow {
     TP_VEC(uint64_t) signatures;      /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
     TP_VEC(flow_conjuncts) conjuncts; /* by expression, once asked for */
     TP_VEC(tp_expr) opposite;         /* per condition: what holds where it does not; no id: not asked yet */
+    TP_VEC(bool) settled;             /* per conjunction: guard.c, is_settled() */
     bool coarse;                      /* a condition became too large, and was dropped */
     bool unroll;                      /* loops of few turns are written out */
     int64_t unrolled;                 /* iterations of such loops around */
