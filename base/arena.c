@@ -46,10 +46,11 @@ static _Thread_local tp_arena *innermost;
 
 enum { ALIGN = 64, SMALL = 256, LEAST = 16, CHUNK = 1 << 18, LARGE = 1 << 22, HUGE_PAGE = 1 << 21 };
 
-/* Chunks of LARGE bytes that nobody uses, of all threads: pages that the
- * system zeroes anew cost more than to clear what is handed out again. */
-enum { SPARE = 32 };
+/* Mapped chunks that nobody uses, of all threads: pages that the system zeroes anew cost more than to clear what is
+ * handed out again, and most of it need not be cleared. */
+enum { SPARE = 32, MOST_SPARE = 2 * SPARE * LARGE };
 static _Atomic(chunk *) spare[SPARE];
+static _Atomic(size_t) spare_bytes;
 
 tp_arena *tp_arena_new(size_t limit)
 {
@@ -137,23 +138,38 @@ void tp_spend(tp_arena *a, int64_t units)
 static bool put_aside(chunk *c)
 {
     c->dirty = c->dirty > c->used ? c->dirty : c->used;
-    for (int i = 0; i < SPARE; i++) {
-        chunk *none = NULL;
-        if (atomic_compare_exchange_strong(&spare[i], &none, c))
-            return true;
-    }
+    if (atomic_fetch_add(&spare_bytes, c->map_size) + c->map_size <= MOST_SPARE)
+        for (int i = 0; i < SPARE; i++) {
+            chunk *none = NULL;
+            if (atomic_compare_exchange_strong(&spare[i], &none, c))
+                return true;
+        }
+    atomic_fetch_sub(&spare_bytes, c->map_size);
     return false;
 }
 
-static chunk *take_spare(void)
+/* Bytes that a mapped chunk has room for. */
+static size_t room_of(const chunk *c)
 {
-    chunk *c = NULL;
-    for (int i = 0; i < SPARE && !c; i++)
-        c = atomic_exchange(&spare[i], NULL);
-    tp_assert(!c || c->size == LARGE);
-    if (c)
-        c->used = 0;
-    return c;
+    return (size_t)((const char *)c->map + c->map_size - (const char *)(c + 1)) - ALIGN;
+}
+
+/* One with room for so much, and not for much more; NULL: none. */
+static chunk *take_spare(size_t size)
+{
+    for (int i = 0; i < SPARE; i++) {
+        chunk *c = atomic_exchange(&spare[i], NULL);
+        if (!c)
+            continue;
+        atomic_fetch_sub(&spare_bytes, c->map_size);
+        if (room_of(c) >= size && room_of(c) / 2 <= size + LARGE) {
+            c->used = 0;
+            return c;
+        }
+        if (!put_aside(c))
+            munmap(c->map, c->map_size);
+    }
+    return NULL;
 }
 
 static void chunk_free(tp_arena *a, chunk *c)
@@ -163,7 +179,7 @@ static void chunk_free(tp_arena *a, chunk *c)
         tp_assert(a->budget->bytes >= c->size);
         a->budget->bytes -= c->size;
     }
-    if (c->map && c->size == LARGE && put_aside(c))
+    if (c->map && put_aside(c))
         return;
     if (c->map)
         munmap(c->map, c->map_size);
@@ -207,7 +223,7 @@ void tp_arena_clear(tp_arena *a)
         next = c->next;
         chunk_free(a, c);
     }
-    if (keep && keep->map && keep->size > LARGE) { /* its pages go back; fresh ones are cheaper than zeros */
+    if (keep && keep->map && keep->size > LARGE) { /* others may use it */
         chunk_free(a, keep);
         a->chunks = NULL;
     } else if (keep) {
@@ -337,10 +353,10 @@ static chunk *chunk_new(tp_arena *a, size_t want)
 {
     size_t least = a->used < CHUNK ? CHUNK : a->used < LARGE ? a->used : LARGE, size = want > least ? want : least;
     take_room(a, size);
-    chunk *c = size >= SIZE_MAX / 2                  ? NULL
-               : size < LARGE                        ? chunk_small(size)
-               : size > LARGE || !(c = take_spare()) ? chunk_map(size + sizeof *c + ALIGN)
-                                                     : c;
+    chunk *c = size >= SIZE_MAX / 2      ? NULL
+               : size < LARGE            ? chunk_small(size)
+               : !(c = take_spare(size)) ? chunk_map(size + sizeof *c + ALIGN)
+                                         : c;
     if (!c) {
         if (a->budget)
             a->budget->bytes -= size;
@@ -377,7 +393,7 @@ static void *allocate(tp_arena *a, size_t n, bool zeroed)
         memset(p, 0, c->dirty - from < need ? c->dirty - from : need);
     c->used = from + need;
     a->used += need;
-    tp_assert(c->used <= c->size && c->dirty <= c->size);
+    tp_assert(c->used <= c->size);
     tp_charge(a, 1 + (int64_t)(need / 64)); /* it is zeroed, and probably written */
     return p;
 }

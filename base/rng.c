@@ -22,9 +22,20 @@ void tp_rng_refill(tp_rng *r)
     r->used = 0;
 }
 
+void tp_rng_units(tp_rng *r, double *u, double *v)
+{
+    *u = ((double)(tp_rng_next(r) >> 11) + 0.5) * 0x1p-53;
+    *v = (double)(tp_rng_next(r) >> 11) * 0x1p-53;
+}
+
+double tp_normal_of(double u, double v)
+{
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+
 double tp_rng_normal(tp_rng *r)
 {
-    double u = ((double)(tp_rng_next(r) >> 11) + 0.5) * 0x1p-53;
-    double v = (double)(tp_rng_next(r) >> 11) * 0x1p-53;
-    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+    double u, v;
+    tp_rng_units(r, &u, &v);
+    return tp_normal_of(u, v);
 }

@@ -37,7 +37,10 @@ static inline uint64_t tp_rng_below(tp_rng *r, uint64_t n)
     return v % n;
 }
 
-/* Standard normal (Box and Muller). */
+/* Standard normal (Box and Muller), */
 double tp_rng_normal(tp_rng *r);
+/* ... which is this of two numbers below 1 that were drawn, the first above 0. */
+void tp_rng_units(tp_rng *r, double *u, double *v);
+double tp_normal_of(double u, double v);
 
 #endif

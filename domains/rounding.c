@@ -324,9 +324,16 @@ typedef struct pair {
     double v, b;
 } pair;
 
-static pair fold(tp_prim p, pair x, pair y)
+/* As spec/prims.def has them. */
+static inline double extreme(tp_prim p, double x, double y)
 {
-    double v = tp_meaning_f64(p, x.v, y.v), b = 0;
+    return (p == TP_P_MAXIMUM ? x > y : x < y) || x != x ? x : y;
+}
+
+/* In a loop over one p, of which the compiler makes its own. */
+static inline __attribute__((always_inline)) pair fold(tp_prim p, pair x, pair y)
+{
+    double v = p == TP_P_ADD ? x.v + y.v : p == TP_P_MUL ? x.v * y.v : extreme(p, x.v, y.v), b = 0;
     if (p == TP_P_ADD)
         b = fabs(tp_sum_error(x.v, y.v, v)) + (x.b + y.b);
     else if (p == TP_P_MUL)
@@ -396,6 +403,16 @@ TP_VECTORISED static bool extreme_row(tp_prim p, const tp_lanes *a, size_t base,
     return unusual == 0 && n > 0;
 }
 
+static inline __attribute__((always_inline)) pair fold_each(tp_prim p, pair s, const tp_lanes *a, size_t base,
+                                                            const tp_groups *g)
+{
+    for (size_t t = 0; t < g->nin; t++) {
+        size_t i = base + g->offset[t];
+        s = fold(p, s, (pair){value(a, i), bound(a, i)});
+    }
+    return s;
+}
+
 static pair fold_group(tp_prim p, const tp_lanes *a, size_t base, const tp_groups *g)
 {
     bool row = g->nin && g->offset[g->nin - 1] == g->nin - 1;
@@ -407,12 +424,12 @@ static pair fold_group(tp_prim p, const tp_lanes *a, size_t base, const tp_group
     pair s;
     if ((p == TP_P_MAX || p == TP_P_MIN) && row && a->n > 1 && extreme_row(p, a, base, g->nin, &s))
         return s;
-    s = unit_of(p);
-    for (size_t t = 0; t < g->nin; t++) {
-        size_t i = base + g->offset[t];
-        s = fold(binary_of(p), s, (pair){value(a, i), bound(a, i)});
-    }
-    return s;
+    if (p == TP_P_SUM)
+        return fold_each(TP_P_ADD, unit_of(p), a, base, g);
+    if (p == TP_P_PROD)
+        return fold_each(TP_P_MUL, unit_of(p), a, base, g);
+    return p == TP_P_MAX ? fold_each(TP_P_MAXIMUM, unit_of(p), a, base, g)
+                         : fold_each(TP_P_MINIMUM, unit_of(p), a, base, g);
 }
 
 static pair any_or_all(tp_prim p, const tp_lanes *a, size_t base, const tp_groups *g)
@@ -534,6 +551,36 @@ TP_VECTORISED static void integral(const lines *l, double *r)
             }
 }
 
+/* Norms of a line's values and of its bounds, and the largest magnitude where all are integers. */
+typedef struct line {
+    double norm, bound, most;
+} line;
+
+/* On the products of a row with n columns, sums of k terms. */
+TP_VECTORISED static void bounds_of_row(size_t n, size_t k, line row, const double *restrict column,
+                                        const double *restrict column_bound, const double *restrict column_most,
+                                        double *restrict e)
+{
+    double terms = (double)k, growth = (terms + 2) * U, underflow = (terms + 4) * 0x1p-1072;
+    for (size_t j = 0; j < n; j++) {
+        double own = row.most * column_most[j] * terms < 0x1p53 ? 0 : growth, wide = column[j] + column_bound[j];
+        double b = own * (row.norm * wide) + row.bound * wide + row.norm * column_bound[j];
+        bool rounds = (own > 0) | (row.bound > 0) | (column_bound[j] > 0);
+        e[j] = (b == b ? b * (1 + 0x1p-40) : HUGE_VAL) + (rounds ? underflow : 0);
+    }
+}
+
+/* Nothing is known of what is no finite number; are all the others exact? */
+TP_VECTORISED static bool settle(size_t n, const double *restrict v, double *restrict e)
+{
+    int64_t off = 0;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = ((fabs(v[i]) < HUGE_VAL) & (e[i] == e[i])) ? e[i] : HUGE_VAL;
+        off |= e[i] == 0 ? 0 : 1;
+    }
+    return off == 0;
+}
+
 static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
 {
     tp_assert(tp_dot_holds(s, out, a, b));
@@ -542,7 +589,6 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     const double *x = a->plane[0] ? a->plane[0] : a->data, *y = b->plane[0] ? b->plane[0] : b->data;
     const double *bx = a->plane[1], *by = b->plane[1];
     double *v = out->plane[0], *e = out->plane[1];
-    bool same = true;
     if (!a->plane[0] && !b->plane[0] && !tp_is_float(out->dtype))
         return false;
     if (self->room_size < want) {
@@ -550,8 +596,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
         self->room_size = want;
     }
     double *row = self->room, *column = row + s.m, *row_bound = column + s.n, *column_bound = row_bound + s.m,
-           *row_most = column_bound + s.n, *column_most = row_most + s.m, growth = ((double)s.k + 2) * U,
-           underflow = ((double)s.k + 4) * 0x1p-1072; /* by underflow */
+           *row_most = column_bound + s.n, *column_most = row_most + s.m;
     for (size_t q = 0; q < s.batch; q++) {
         const double *xq = x + q * s.m * s.k, *yq = y + q * s.k * s.n;
         tp_multiply_f64(s.m, s.n, s.k, xq, yq, v + q * s.m * s.n);
@@ -571,20 +616,12 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
             norms(&columns, column_bound);
         }
         for (size_t i = 0; i < s.m; i++)
-            for (size_t j = 0; j < s.n; j++) {
-                double own = row_most[i] * column_most[j] * (double)s.k < 0x1p53 ? 0 : growth;
-                bool rounds = own > 0 || row_bound[i] > 0 || column_bound[j] > 0;
-                double wide = column[j] + column_bound[j];
-                e[(q * s.m + i) * s.n + j] =
-                    tp_up(own * (row[i] * wide) + row_bound[i] * wide + row[i] * column_bound[j]) +
-                    (rounds ? underflow : 0);
-            }
+            bounds_of_row(s.n, s.k, (line){row[i], row_bound[i], row_most[i]}, column, column_bound, column_most,
+                          e + (q * s.m + i) * s.n);
     }
-    for (size_t i = 0; i < out->n; i++) {
-        if (!isfinite(v[i]) || e[i] != e[i])
-            e[i] = HUGE_VAL;
-        same = same && e[i] == 0 && tp_lane(out, i) == v[i];
-    }
+    bool same = settle(out->n, v, e);
+    for (size_t i = 0; same && i < out->n; i++)
+        same = tp_lane(out, i) == v[i];
     return !same;
 }
 

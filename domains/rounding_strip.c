@@ -231,10 +231,15 @@ TP_VECTORISED static int64_t strip_add(size_t n, tp_strip x, tp_strip y, double 
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double u = sign * yv[i], v = xv[i] + u, b = (fabs(tp_sum_error(xv[i], u, v)) + (xb[i] + yb[i])) * (1 + 0x1p-40);
+        double a = xv[i], u = sign * yv[i], v = a + u, either = xb[i] + yb[i];
+        double b = (fabs(tp_sum_error(a, u, v)) + either) * (1 + 0x1p-40);
+        bool infinite = fabs(v) == HUGE_VAL, surely = ((fabs(a) < HUGE_VAL) | (xb[i] == 0)) &
+                                                      ((fabs(u) < HUGE_VAL) | (yb[i] == 0)) & (either < HUGE_VAL) &
+                                                      ((fabs(a) == HUGE_VAL) | (fabs(u) == HUGE_VAL));
+        b = infinite ? (surely ? 0 : HUGE_VAL) : b;
         rv[i] = v;
         rb[i] = b;
-        unusual |= IS_UNUSUAL(v, b);
+        unusual |= infinite ? 0 : IS_UNUSUAL(v, b);
     }
     return unusual;
 }
@@ -283,9 +288,10 @@ TP_VECTORISED static int64_t strip_extreme(size_t n, tp_strip x, tp_strip y, dou
     for (size_t i = 0; i < n; i++) {
         double a = sign * xv[i], c = sign * yv[i], ba = xb[i], bc = yb[i], larger = ba > bc ? ba : bc;
         double v = a > c ? a : c, b = fabs(a - c) > ba + bc ? (a > c ? ba : bc) : larger;
+        bool surely = ((fabs(a) < HUGE_VAL) | (ba == 0)) & ((fabs(c) < HUGE_VAL) | (bc == 0)); /* infinite */
         rv[i] = sign * v;
         rb[i] = b * (1 + 0x1p-40);
-        unusual |= IS_UNUSUAL(fabs(a) + fabs(c), ba + bc);
+        unusual |= (surely & (a == a) & (c == c) & (ba + bc < HUGE_VAL)) ? 0 : 1;
     }
     return unusual;
 }
@@ -306,7 +312,7 @@ static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *rest
 {
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double v = exp(x.v[i]), b = x.b[i];
+        double v = x.v[i] < -746 ? 0 : exp(x.v[i]), b = x.b[i]; /* less is 0, and takes longer to find out */
         rv[i] = v;
         rb[i] = (v * (b < 0.5 ? b * (1 + b) : HUGE_VAL) +
                  (v * (16 * U) + (v < 0x1p-900 && x.v[i] > -HUGE_VAL ? 4 * TINY : 0))) *

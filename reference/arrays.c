@@ -61,7 +61,9 @@ void *tp_take_room(evaluator *e, size_t n)
             e->spare.at[i] = e->spare.at[--e->spare.len];
             return at;
         }
-    return tp_alloc_array(e->arena, n, sizeof(uint64_t));
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        tp_leave(e->arena, TP_E_MEMORY);
+    return tp_alloc_unset(e->arena, n * sizeof(uint64_t));
 }
 
 void tp_give_room(evaluator *e, void *at, size_t n)

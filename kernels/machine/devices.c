@@ -174,7 +174,7 @@ static tp_status run_all(tp_devices *d, tp_arena *a, tp_trap *trap, tp_run_stats
 tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
 {
     tp_devices *d = TP_NEW(a, tp_devices);
-    tp_walk_time began = tp_walk_clock();
+    tp_walk_time began = tp_walk_clock(r);
     d->crew = (tp_crew){.request = r, .n = 1};
     d->workers = TP_NEWN(a, tp_worker, MOST_DEVICES);
     tp_worker *first = &d->workers[0];
@@ -201,7 +201,7 @@ tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
         return refuse(trap,
                       tp_printf(a, "%lld devices; at most %d are executed", (long long)m->grid.steps[0], MOST_DEVICES));
     share(d, a, m);
-    tp_walk_time prepared = tp_walk_clock();
+    tp_walk_time prepared = tp_walk_clock(r);
     st = equip_others(d, a, trap);
     if (st != TP_OK)
         return st;
@@ -210,6 +210,6 @@ tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
         tp_arena_free(d->workers[i].arena);
     if (st == TP_OK && (st = tp_try(a, check_end, m)) != TP_OK)
         *trap = first->trap;
-    tp_walk_times(stats, began, prepared);
+    tp_walk_times(stats, began, prepared, tp_walk_clock(r));
     return st;
 }

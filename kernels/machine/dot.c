@@ -165,38 +165,35 @@ static const void *lay(accumulator acc, void *to, void *spare, const tp_cells *c
     return pack(acc, to, spare, c, l, &steps->row);
 }
 
-/* Element of the operand that lies at each packed place. */
-static void note_origins(size_t *origin_at, size_t *spare, const tp_cells *c, const layout *l)
-{
-    for (size_t i = 0; i < c->n; i++)
-        spare[i] = i;
-    permute(origin_at, spare, sizeof *spare, c, l);
-}
-
-/* First undefined origin of each row (or column) of a packed operand. */
-static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, const size_t *origin_at, bool rows)
+/* First undefined origin of each row (or column) of an operand, packed by way of two rooms for its elements. */
+static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, tp_origin *packed, tp_origin *spare,
+                            bool rows)
 {
     memset(r, 0, l->batch * (rows ? l->first : l->second) * sizeof *r);
-    for (size_t b = 0, i = 0; b < l->batch; b++)
-        for (size_t f = 0; f < l->first; f++)
-            for (size_t s = 0; s < l->second; s++, i++) {
-                tp_origin *line = &r[b * (rows ? l->first : l->second) + (rows ? f : s)];
-                if (!*line)
-                    *line = tp_origin_at(c, origin_at[i]);
+    if (c->state == TP_CLEAN)
+        return;
+    tp_origins(c, spare);
+    permute(packed, spare, sizeof *spare, c, l);
+    for (size_t b = 0; b < l->batch; b++, r += rows ? l->first : l->second)
+        for (size_t f = 0; f < l->first; f++, packed += l->second)
+            for (size_t s = 0; s < l->second; s++) {
+                tp_origin *line = &r[rows ? f : s];
+                *line = *line ? *line : packed[s];
             }
 }
 
+/* Lines of origins, and two rooms for the elements of either operand. */
 static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b, const layout *la,
-                       const layout *lb, const size_t *at_a, const size_t *at_b, tp_origin *row)
+                       const layout *lb, tp_origin *row, tp_origin *packed, tp_origin *spare)
 {
     size_t mm = la->first, n = lb->second;
     tp_origin *shadow = tp_materialise(m, out), *column = row + la->batch * mm;
-    undefined_lines(row, a, la, at_a, true);
-    undefined_lines(column, b, lb, at_b, false);
-    for (size_t q = 0, i = 0; q < la->batch; q++)
-        for (size_t r = 0; r < mm; r++)
-            for (size_t c = 0; c < n; c++, i++)
-                shadow[i] = row[q * mm + r] ? row[q * mm + r] : column[q * n + c];
+    undefined_lines(row, a, la, packed, spare, true);
+    undefined_lines(column, b, lb, packed, spare, false);
+    for (size_t q = 0; q < la->batch; q++, column += n)
+        for (size_t r = 0; r < mm; r++, row++, shadow += n)
+            for (size_t c = 0; c < n; c++)
+                shadow[c] = *row ? *row : column[c];
 }
 
 /* One operand in packed order: its planes, or its data as double. */
@@ -371,7 +368,7 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
     size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = acc == ACC_F64 ? size : sizeof(uint32_t);
     tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
-    size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? (a->n + b->n + most) * sizeof(size_t) : 0,
+    size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
     size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
            of_offsets = acc == ACC_QUADS ? words(n + terms, term) : 0, of_spare = 2 * words(most, size) + of_offsets;
@@ -415,10 +412,8 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
         put_results(acc, out, pr);
     out->state = TP_CLEAN;
     if (dirty) {
-        size_t *at_a = (size_t *)(void *)end, *at_b = at_a + a->n;
-        note_origins(at_a, at_b + b->n, a, &la);
-        note_origins(at_b, at_b + b->n, b, &lb);
-        dot_shadow(m, out, a, b, &la, &lb, at_a, at_b, (tp_origin *)(void *)(end + places));
+        tp_origin *room = (tp_origin *)(void *)end;
+        dot_shadow(m, out, a, b, &la, &lb, room + 2 * most, room, room + most);
     }
     if (m->domain) /* last: it uses the workspace again */
         plane_dot(m, i, &la, &lb);

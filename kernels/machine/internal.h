@@ -203,12 +203,12 @@ void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
 void tp_walk_prepare(tp_machine *m);
 void tp_walk_steps(tp_machine *m, int64_t from, int64_t to);
 void tp_walk_check(tp_machine *m);
-/* Note the times of preparing and of the steps, both begun at a clock's time. */
+/* Times of preparing and of the steps, by clocks that are read where the request counts. */
 typedef struct tp_walk_time {
     double wall, cpu;
 } tp_walk_time;
-tp_walk_time tp_walk_clock(void);
-void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared);
+tp_walk_time tp_walk_clock(const tp_run_request *r);
+void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared, tp_walk_time now);
 /* A machine for the request, which works in `a`; nothing is run. */
 tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap);
 
@@ -413,6 +413,8 @@ void tp_make_undefined(tp_cells *c, tp_origin first);
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
 /* Origin of element i, 0 when defined. */
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
+/* Those of all elements, to `to`, which is not the own shadow of c. */
+void tp_origins(const tp_cells *c, tp_origin *to);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 /* After elements of TP_MIXED cells were written: are all defined now? Then they are clean. Looks first where the last

@@ -691,14 +691,15 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
     m->stats.steps = m->grid.total;
 }
 
-tp_walk_time tp_walk_clock(void)
+tp_walk_time tp_walk_clock(const tp_run_request *r)
 {
+    if (!r->counts)
+        return (tp_walk_time){0};
     return (tp_walk_time){tp_wall_seconds(), tp_process_seconds()};
 }
 
-void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared)
+void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared, tp_walk_time now)
 {
-    tp_walk_time now = tp_walk_clock();
     s->prepare = prepared.wall - began.wall;
     s->steps_wall = now.wall - prepared.wall;
     s->steps_cpu = now.cpu - prepared.cpu;
@@ -707,12 +708,12 @@ void tp_walk_times(tp_run_stats *s, tp_walk_time began, tp_walk_time prepared)
 static void walk(void *arg)
 {
     tp_machine *m = arg;
-    tp_walk_time began = tp_walk_clock();
+    tp_walk_time began = tp_walk_clock(m->request);
     tp_walk_prepare(m);
-    tp_walk_time prepared = tp_walk_clock();
+    tp_walk_time prepared = tp_walk_clock(m->request);
     tp_walk_steps(m, 0, m->grid.total);
     tp_walk_check(m);
-    tp_walk_times(&m->stats, began, prepared);
+    tp_walk_times(&m->stats, began, prepared, tp_walk_clock(m->request));
     m->stats.threads = 1;
 }
 

@@ -1,6 +1,7 @@
 /* The lattice of defined and undefined elements. */
 #include "base/assert.h"
 #include "base/strided.h"
+#include "base/vectorised.h"
 #include "kernels/machine/internal.h"
 
 enum { LANE_BITS = 26, STEP_BITS = 26 };
@@ -180,28 +181,42 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i)
     return lane_origin(c->origin, i);
 }
 
-static void define_box(tp_cells *c)
+/* Of n lanes, where that of the first is `first`. */
+TP_VECTORISED static void number_lanes(tp_origin first, size_t n, tp_origin *restrict to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = lane_origin(first, i);
+}
+
+static void define_box(const tp_cells *c, tp_origin *shadow)
 {
     size_t n = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
     for (size_t at = 0; at < c->n; at += n)
         for (size_t i = at; c->rank && i < at + n; i++)
             if (in_box(c, i)) {
-                memset(c->shadow + i, 0, (size_t)c->defined->extent[c->rank - 1] * sizeof *c->shadow);
+                memset(shadow + i, 0, (size_t)c->defined->extent[c->rank - 1] * sizeof *shadow);
                 break;
             }
+}
+
+void tp_origins(const tp_cells *c, tp_origin *to)
+{
+    if (c->state == TP_CLEAN)
+        memset(to, 0, c->n * sizeof *to);
+    else if (c->state == TP_MIXED)
+        memcpy(to, c->shadow, c->n * sizeof *to);
+    else
+        number_lanes(c->origin, c->n, to);
+    if (c->state == TP_INSIDE)
+        define_box(c, to);
 }
 
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
 {
     if (!c->shadow)
-        c->shadow = TP_NEWN(m->arena, tp_origin, c->n);
-    if (c->state == TP_CLEAN)
-        memset(c->shadow, 0, c->n * sizeof *c->shadow);
-    else if (c->state != TP_MIXED)
-        for (size_t i = 0; i < c->n; i++)
-            c->shadow[i] = lane_origin(c->origin, i);
-    if (c->state == TP_INSIDE)
-        define_box(c);
+        c->shadow = tp_alloc_unset(m->arena, c->n * sizeof *c->shadow);
+    if (c->state != TP_MIXED)
+        tp_origins(c, c->shadow);
     c->state = TP_MIXED;
     return c->shadow;
 }

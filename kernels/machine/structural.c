@@ -56,13 +56,26 @@ static bool chooses_none(const uint8_t *mask, bool chosen, size_t n)
     return !any;
 }
 
+/* Is none of these undefined where `mask` is `chosen`? */
+static bool chooses_no_origin(const uint8_t *mask, bool chosen, const tp_origin *at, size_t n)
+{
+    tp_origin any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= (mask[i] != 0) == chosen ? at[i] : 0;
+    return !any;
+}
+
 /* Is each element of x defined where `mask` is `chosen`, for all that is known by rows? */
 static bool chooses_defined(const tp_cells *mask, bool chosen, const tp_cells *x)
 {
     if (x->state == TP_CLEAN)
         return true;
-    if (x->state != TP_INSIDE || !x->rank || mask->n != x->n || mask->viewed)
+    if (!x->rank || mask->n != x->n || mask->viewed)
         return false;
+    if (x->state == TP_ALL_UNDEFINED)
+        return chooses_none(mask->data, chosen, x->n);
+    if (x->state == TP_MIXED)
+        return chooses_no_origin(mask->data, chosen, x->shadow, x->n);
     size_t n = (size_t)x->dims[x->rank - 1];
     const uint8_t *row = mask->data;
     for (size_t at = 0; at < x->n; at += n, row += n) {
@@ -77,6 +90,12 @@ static bool chooses_defined(const tp_cells *mask, bool chosen, const tp_cells *x
             return false;
     }
     return true;
+}
+
+/* Of an element of what is clean or mixed. */
+static tp_origin origin_of(const tp_origin *shadow, size_t i)
+{
+    return shadow ? shadow[i] : 0;
 }
 
 static void exec_where(tp_machine *m, const tp_inst *i)
@@ -97,17 +116,19 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     tp_flatten(&m->values[i->args[0]]);
     if (c->state == TP_CLEAN && chooses_defined(c, true, a) && chooses_defined(c, false, b))
         return;
-    for (uint32_t k = 0; k < 3; k++)
-        if (m->values[i->args[k]].state == TP_INSIDE)
-            tp_materialise(m, &m->values[i->args[k]]);
+    const tp_origin *by[3];
+    for (uint32_t k = 0; k < 3; k++) {
+        tp_cells *arg = &m->values[i->args[k]];
+        by[k] = arg->state == TP_CLEAN ? NULL : tp_materialise(m, arg);
+    }
     const uint8_t *cond = c->data;
     bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
     tp_origin *shadow = tp_materialise(m, out);
     bool any = false;
     for (size_t e = 0; e < out->n; e++) {
         size_t at = sc ? 0 : e;
-        tp_origin oc = tp_origin_at(c, at);
-        shadow[e] = oc ? oc : cond[at] ? tp_origin_at(a, sa ? 0 : e) : tp_origin_at(b, sb ? 0 : e);
+        tp_origin oc = origin_of(by[0], at);
+        shadow[e] = oc ? oc : cond[at] ? origin_of(by[1], sa ? 0 : e) : origin_of(by[2], sb ? 0 : e);
         any |= shadow[e] != 0;
     }
     if (!any)
@@ -175,11 +196,8 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out];
     const tp_cells *a = &m->values[i->args[0]];
     out->state = TP_CLEAN;
-    if (a->state != TP_CLEAN) {
-        tp_origin *shadow = tp_materialise(m, out);
-        for (size_t e = 0; e < out->n; e++)
-            shadow[e] = tp_origin_at(a, e);
-    }
+    if (a->state != TP_CLEAN)
+        tp_origins(a, tp_materialise(m, out));
     if (a->dtype == TP_WEAK_INT && !tp_is_float(out->dtype)) {
         int64_t v = *(const int64_t *)a->data;
         if (v < tp_dtype_min(out->dtype) || v > tp_dtype_max(out->dtype))

@@ -182,11 +182,11 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
         return false;
     tp_worker *all = TP_NEWN(a, tp_worker, c.n);
     all[0].machine = tp_machine_new(a, r, &all[0].trap);
-    tp_walk_time began = tp_walk_clock();
+    tp_walk_time began = tp_walk_clock(r);
     if (tp_try(a, prepare, &all[0]) != TP_OK || !cut(&c, &all[0].machine))
         return false;
     tp_crew_make_claims(&c, a, &all[0].machine);
-    tp_walk_time prepared = tp_walk_clock();
+    tp_walk_time prepared = tp_walk_clock(r);
     const tp_budget *b = tp_arena_budget(a);
     int64_t before = b ? b->spent : 0;
     double seconds = b ? b->seconds : 0;
@@ -206,6 +206,6 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
     tp_exprs_charge(r->kernel->exprs, account);
     tp_crew_sum_up(&c, all, stats);
     bool ok = !atomic_load(&c.failed) && tp_try(a, check, &all[0]) == TP_OK;
-    tp_walk_times(stats, began, prepared);
+    tp_walk_times(stats, began, prepared, tp_walk_clock(r));
     return ok;
 }

@@ -48,14 +48,25 @@ tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_
     return tp_buf_view(&b);
 }
 
+/* The power of two below a positive number. */
+static double power_below(double x)
+{
+    uint64_t bits;
+    int e;
+    memcpy(&bits, &x, sizeof bits);
+    if (x < 0x1p-1000 || !isfinite(x)) {
+        frexp(x, &e);
+        return ldexp(1, e - 1);
+    }
+    bits &= (uint64_t)0x7ff << 52;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* Error in units of the last place of `scale`, for integers the error itself. */
 static double ulps(tp_dtype d, double error, double scale)
 {
-    int e;
-    if (!tp_is_float(d) || scale == 0)
-        return error;
-    frexp(scale, &e); /* scale in [2^(e-1), 2^e) */
-    return error / ldexp(2 * tp_dtype_roundoff(d), e - 1);
+    return !tp_is_float(d) || scale == 0 ? error : error / (2 * tp_dtype_roundoff(d) * power_below(scale));
 }
 
 static void indices(const tp_operand *o, const tp_tensor *t, size_t i, int64_t *at)
@@ -93,30 +104,13 @@ tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, siz
 /* ---- one element ---- */
 
 typedef struct element {
-    double data, real, bound;
+    double data, real, bound, rounded; /* rounded: real, to the output's type */
 } element;
 
-static element element_of(const tp_result *r, size_t i)
-{
-    double v = tp_get_f64(r->data->dtype, r->data->data, i);
-    const double *real = r->meaning->plane[0], *bound = r->meaning->plane[1];
-    return (element){v, real[i], bound[i]};
-}
-
-static double rounded_to(tp_dtype d, double v)
-{
-    int64_t cell[1] = {0};
-    if (!tp_is_float(d))
-        return v;
-    tp_put_f64(d, cell, 0, v);
-    return tp_get_f64(d, cell, 0);
-}
-
 /* Error of the computed number, 0 where it is the value over the reals rounded once. */
-static double number_error(tp_dtype d, double got, double real)
+static double number_error(double got, const element *of)
 {
-    double rounded = rounded_to(d, real); /* an overflow of the dtype itself is right */
-    return got == real || got == rounded || (isnan(got) && isnan(real)) ? 0 : fabs(got - real);
+    return got == of->real || got == of->rounded || (isnan(got) && isnan(of->real)) ? 0 : fabs(got - of->real);
 }
 
 /* Bounds wider than this part of the output's size say nothing. */
@@ -127,10 +121,10 @@ static const double BRINK = 0x1p96;
 
 /* NaN or infinity where the reference has a finite number, because numbers
  * became too large: what has no value over the reals either is known to. */
-static bool is_overflow(tp_dtype d, const element *g, const element *w)
+static bool is_overflow(const element *g, const element *w)
 {
     bool none = !isfinite(g->real) && g->bound < HUGE_VAL;
-    return !isfinite(g->data) && isfinite(rounded_to(d, w->real)) && w->bound < HUGE_VAL && !none;
+    return !isfinite(g->data) && isfinite(w->rounded) && w->bound < HUGE_VAL && !none;
 }
 
 /* Distance over the reals in units of both bounds; NaN: nothing is known. */
@@ -190,7 +184,7 @@ static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, cons
     double squares = 0;
     size_t finite = 0;
     for (size_t i = 0; i < want->data->n; i++) {
-        double w = element_of(want, i).real;
+        double w = ((const double *)want->meaning->plane[0])[i];
         if (isfinite(w) && tp_is_compared(k, o, env, want->data, i)) {
             squares += w * w;
             finite++;
@@ -206,79 +200,152 @@ static void note_rounding(tp_output_diff *out, const element *g, bool is_float, 
     out->rounding_of_counts = counted ? fmax(out->rounding_of_counts, rounding) : out->rounding_of_counts;
 }
 
+/* An output, while its elements are compared. */
+typedef struct comparison {
+    tp_arena *a;
+    const tp_kernel *k;
+    const tp_operand *o;
+    int64_t *env;
+    const tp_tensor *got;
+    bool partial, approximates, is_float;
+    double tolerance, rms;
+    int64_t block[TP_MAX_RANK];
+    size_t worst, unknown, numbers;
+    int gravest;
+    tp_output_diff *out;
+} comparison;
+
+static void note_unknown(comparison *c, size_t i, bool close, double bound)
+{
+    if (c->unknown++)
+        return;
+    tp_str name = tp_element_name(c->a, c->o, c->got, i);
+    c->out->reason =
+        close ? tp_printf(c->a, APPROXIMATES ", at %.*s", TP_FMT(name))
+              : tp_printf(c->a, "at %.*s the rounding bound is %.2g, too wide to decide", TP_FMT(name), bound);
+}
+
+static void note_error(comparison *c, size_t i, double error, double ulp, double size)
+{
+    tp_output_diff *out = c->out;
+    if (isfinite(error)) {
+        out->max_abs = fmax(out->max_abs, error);
+        out->max_rel = fmax(out->max_rel, size != 0 ? error / size : 0);
+        out->max_ulp = fmax(out->max_ulp, ulp);
+    }
+    if (out->block_ulp)
+        note_block(c->got, c->block, i, ulp, out);
+}
+
+static void note_worst(comparison *c, size_t i, const element *g, const element *w, int grave, double ratio,
+                       double error)
+{
+    tp_output_diff *out = c->out;
+    bool worse = ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want));
+    if (grave < c->gravest || (grave == c->gravest && !worse))
+        return;
+    c->gravest = grave;
+    c->worst = i;
+    out->ratio = ratio;
+    out->got = g->data;
+    out->want = w->real;
+}
+
+static void compare_element(comparison *c, size_t i, const element *g, const element *w)
+{
+    tp_output_diff *out = c->out;
+    double size = fabs(w->real), scale = size > c->rms ? size : c->rms, ratio = ratio_of(g, w, scale);
+    bool undefined = isnan(w->real) && w->bound < HUGE_VAL;
+    out->undefined += undefined;
+    if (undefined && c->partial)
+        return;
+    bool close = c->approximates && ratio > 1 && (scale == 0 || fabs(g->real - w->real) <= c->tolerance * scale);
+    ratio = close ? (double)NAN : ratio;
+    bool differs = ratio > 1, overflows = !differs && is_overflow(g, w), overflow = overflows && scale < BRINK;
+    ratio = overflow ? HUGE_VAL : ratio;
+    double error = number_error(g->data, w), ulp = error == 0 ? 0 : ulps(c->got->dtype, error, scale);
+    out->compared++;
+    c->numbers += !(isnan(g->data) && isnan(w->real));
+    out->loose += !(g->data == w->real || fabs(g->data - w->real) <= 1e-2 + 1e-2 * size);
+    out->differing += ratio > 1;
+    out->overflowed += overflow;
+    out->overflows |= overflows;
+    out->refuting += differs && isfinite(w->real);
+    out->valueless += differs && isfinite(w->real) && !isfinite(g->real);
+    if (isnan(ratio)) {
+        note_unknown(c, i, close, g->bound + w->bound);
+        ratio = 0;
+    }
+    count_ulp(out, ulp);
+    if (error != 0) /* or it is no number */
+        note_error(c, i, error, ulp, size);
+    double own = number_error(g->data, g),
+           allowed = c->is_float ? c->tolerance * scale : 1; /* one decision by rounding */
+    if (own > 0 && isfinite(own) && g->bound < HUGE_VAL)     /* else it overflowed */
+        note_rounding(out, g, c->is_float, allowed > 0 ? own / allowed : HUGE_VAL);
+    note_worst(c, i, g, w, differs ? 2 : overflow ? 1 : 0, ratio, error);
+}
+
+/* n values over the reals as the type holds them, rounded once; integers as they are. */
+static void round_row(tp_dtype d, size_t n, const double *real, double *to)
+{
+    uint64_t cells[TP_STRIP];
+    if (!tp_is_float(d)) {
+        memcpy(to, real, n * sizeof *to);
+        return;
+    }
+    tp_put_row_f64(d, cells, 0, n, real);
+    tp_get_row_f64(d, cells, 0, n, to);
+}
+
+static void compare_all(comparison *c, const tp_result *got, const tp_result *want)
+{
+    double data[TP_STRIP], own[TP_STRIP], wanted[TP_STRIP];
+    tp_dtype d = got->data->dtype;
+    for (size_t from = 0, n; from < got->data->n; from += n) {
+        const double *g = (const double *)got->meaning->plane[0] + from,
+                     *w = (const double *)want->meaning->plane[0] + from,
+                     *bg = (const double *)got->meaning->plane[1] + from,
+                     *bw = (const double *)want->meaning->plane[1] + from;
+        n = tp_strip_at(got->data->n, from);
+        tp_get_row_f64(d, got->data->data, from, n, data);
+        round_row(d, n, g, own);
+        round_row(d, n, w, wanted);
+        for (size_t i = 0; i < n; i++)
+            if (tp_is_compared(c->k, c->o, c->env, got->data, from + i))
+                compare_element(c, from + i, &(element){data[i], g[i], bg[i], own[i]},
+                                &(element){0, w[i], bw[i], wanted[i]});
+    }
+}
+
 void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, tp_result got, tp_result want,
                 bool partial, tp_output_diff *out)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
-    bool approximates = tp_approximates(k);
-    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want);
-    size_t worst = 0, unknown = 0, numbers = 0, n = got.data->n;
-    int gravest = 0;
-    int64_t at[TP_MAX_RANK], block[TP_MAX_RANK];
+    comparison c = {.a = a,
+                    .k = k,
+                    .o = o,
+                    .env = env,
+                    .got = got.data,
+                    .partial = partial,
+                    .approximates = tp_approximates(k),
+                    .is_float = tp_is_float(got.data->dtype),
+                    .tolerance = tp_tolerance(k),
+                    .rms = rms_of(k, o, env, &want),
+                    .out = out};
+    int64_t at[TP_MAX_RANK];
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
-    lay_out_blocks(a, k, o, env, got.data, block, out);
-    for (size_t i = 0; i < n; i++) {
-        if (!tp_is_compared(k, o, env, got.data, i))
-            continue;
-        element g = element_of(&got, i), w = element_of(&want, i);
-        double scale = fmax(fabs(w.real), rms), ratio = ratio_of(&g, &w, scale);
-        bool undefined = isnan(w.real) && w.bound < HUGE_VAL;
-        out->undefined += undefined;
-        if (undefined && partial)
-            continue;
-        bool close = approximates && ratio > 1 && (scale == 0 || fabs(g.real - w.real) <= tolerance * scale);
-        ratio = close ? (double)NAN : ratio;
-        bool differs = ratio > 1, overflows = !differs && is_overflow(got.data->dtype, &g, &w),
-             overflow = overflows && scale < BRINK;
-        ratio = overflow ? HUGE_VAL : ratio;
-        double error = number_error(got.data->dtype, g.data, w.real),
-               ulp = error == 0 ? 0 : ulps(got.data->dtype, error, scale);
-        out->compared++;
-        numbers += !(isnan(g.data) && isnan(w.real));
-        out->loose += !(g.data == w.real || fabs(g.data - w.real) <= 1e-2 + 1e-2 * fabs(w.real));
-        out->differing += ratio > 1;
-        out->overflowed += overflow;
-        out->overflows |= overflows;
-        out->refuting += differs && isfinite(w.real);
-        out->valueless += differs && isfinite(w.real) && !isfinite(g.real);
-        if (isnan(ratio)) {
-            if (unknown++ == 0)
-                out->reason = close ? tp_printf(a, APPROXIMATES ", at %.*s", TP_FMT(tp_element_name(a, o, got.data, i)))
-                                    : tp_printf(a, "at %.*s the rounding bound is %.2g, too wide to decide",
-                                                TP_FMT(tp_element_name(a, o, got.data, i)), g.bound + w.bound);
-            ratio = 0;
-        }
-        if (isfinite(error)) {
-            out->max_abs = fmax(out->max_abs, error);
-            out->max_rel = fmax(out->max_rel, w.real != 0 ? error / fabs(w.real) : 0);
-            out->max_ulp = fmax(out->max_ulp, ulp);
-        }
-        count_ulp(out, ulp);
-        if (out->block_ulp)
-            note_block(got.data, block, i, ulp, out);
-        double own = number_error(got.data->dtype, g.data, g.real),
-               allowed = tp_is_float(got.data->dtype) ? tolerance * scale : 1; /* one decision by rounding */
-        if (own > 0 && isfinite(own) && g.bound < HUGE_VAL)                    /* else it overflowed */
-            note_rounding(out, &g, tp_is_float(got.data->dtype), allowed > 0 ? own / allowed : HUGE_VAL);
-        int grave = differs ? 2 : overflow ? 1 : 0;
-        bool graver = grave > gravest, alike = grave == gravest;
-        if (graver || (alike && (ratio > out->ratio || (ratio == out->ratio && error > fabs(out->got - out->want))))) {
-            gravest = grave;
-            out->ratio = ratio;
-            worst = i;
-            out->got = g.data;
-            out->want = w.real;
-        }
-    }
+    lay_out_blocks(a, k, o, env, got.data, c.block, out);
+    compare_all(&c, &got, &want);
     if (out->ratio < 0) { /* nothing to compare */
         out->ratio = 0;
         return;
     }
-    if (!numbers && !unknown++)
+    if (!c.numbers && !c.unknown++)
         out->reason = TP_S("kernel and reference are nan everywhere, so nothing is compared");
-    out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
-    indices(o, got.data, worst, at);
-    out->worst = tp_element_name(a, o, got.data, worst);
+    out->tier = out->ratio > 1 ? TP_TIER_DIFFERENT : c.unknown ? TP_TIER_INCONCLUSIVE : TP_TIER_EQUAL;
+    indices(o, got.data, c.worst, at);
+    out->worst = tp_element_name(a, o, got.data, c.worst);
     out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
 }
 

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
+#include "spec/elementary.h"
 #include "spec/range.h"
 
 static double integer_of(tp_dtype d, tp_rng *rng, int64_t range)
@@ -254,17 +255,55 @@ static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng
     return input_value(family, p, rng, seed, stream);
 }
 
+/* n numbers of tp_rng_normal() for a float type: what it rounds is computed by vectors, and again where what these may
+ * be off could round otherwise. */
+static void normals(tp_dtype t, tp_rng *rng, size_t n, double *to)
+{
+    enum { STRIP = 256 };
+    static const double OFF = 0x1p-46; /* log, cos, a root and two products, by two libraries: less than 2^-49 */
+    tp_loop logs = tp_elementary_here(TP_P_LOG, TP_F64), cosines = tp_elementary_here(TP_P_COS, TP_F64);
+    bool rounds = tp_dtype_roundoff(t) > 0x1p-30 && logs && cosines;
+    double u[STRIP], v[STRIP], logarithm[STRIP], cosine[STRIP], least[STRIP], most[STRIP];
+    uint32_t cells[STRIP];
+    assert(n <= STRIP);
+    for (size_t k = 0; k < n; k++) {
+        tp_rng_units(rng, &u[k], &v[k]);
+        cosine[k] = 6.283185307179586 * v[k];
+    }
+    if (rounds) {
+        logs(&TP_ONE_ROW, n, u, false, NULL, false, logarithm);
+        cosines(&TP_ONE_ROW, n, cosine, false, NULL, false, cosine);
+    }
+    for (size_t k = 0; k < n && rounds; k++) {
+        to[k] = sqrt(-2 * logarithm[k]) * cosine[k];
+        least[k] = to[k] * (1 - OFF);
+        most[k] = to[k] * (1 + OFF);
+    }
+    if (rounds) {
+        tp_put_row_f64(t, cells, 0, n, least);
+        tp_get_row_f64(t, cells, 0, n, least);
+        tp_put_row_f64(t, cells, 0, n, most);
+        tp_get_row_f64(t, cells, 0, n, most);
+    }
+    for (size_t k = 0; k < n; k++)
+        if (!rounds || least[k] != most[k])
+            to[k] = tp_normal_of(u[k], v[k]);
+}
+
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream)
 {
     enum { STRIP = 256 };
     tp_rng rng = tp_rng_new(seed, stream);
     place p = place_new(t);
-    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype);
+    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype),
+         normal = real && family == TP_INPUT_NORMAL && tp_dtype_roundoff(t->dtype) <= 0x1p-8 /* none is cut */;
     double v = 0, reals[STRIP];
     int64_t most = family == TP_INPUT_INTEGERS ? range : 8, integers[STRIP];
     for (size_t from = 0, n; from < t->n; from += n) {
         n = t->n - from < STRIP ? t->n - from : STRIP;
-        for (size_t k = 0; k < n; k++) {
+        if (normal)
+            normals(t->dtype, &rng, n, reals);
+        for (size_t k = 0; k < n && !normal; k++) {
             v = real     ? real_value(family, &p, from + k, &rng, range, v, seed, stream)
                 : placed ? placed_integer(family, &p, from + k, &rng, seed, stream)
                          : integer_of(t->dtype, &rng, most);
@@ -348,12 +387,22 @@ static void fill_bytes(const tp_kernel *k, tp_tensor *t, tp_input_family family,
 
 /* A row has one threshold and one scale, down to 1/64 of the threshold and up to three times; half of the rows have
  * its sign alone. */
-static double around_threshold(const tp_thresholds *t, tp_rng *rng, uint64_t seed, uint32_t input, size_t row)
+typedef struct threshold_row {
+    double c, scale;
+    bool turns;
+} threshold_row;
+
+static threshold_row threshold_of(const tp_thresholds *t, uint64_t seed, uint32_t input, size_t row)
 {
-    double c = t->at[number_of(seed, input + 0x61, row, t->n)],
-           scale = ldexp(1, 1 - (int)number_of(seed, input + 0x62, row, 8));
-    bool at = tp_rng_below(rng, 8) == 0, turn = tp_rng_below(rng, 2) && number_of(seed, input + 0x63, row, 2);
-    double v = at ? c : c * scale * (0.5 + (double)tp_rng_below(rng, 1 << 16) * 0x1p-16);
+    return (threshold_row){.c = t->at[number_of(seed, input + 0x61, row, t->n)],
+                           .scale = ldexp(1, 1 - (int)number_of(seed, input + 0x62, row, 8)),
+                           .turns = number_of(seed, input + 0x63, row, 2)};
+}
+
+static double around_threshold(const threshold_row *r, tp_rng *rng)
+{
+    bool at = tp_rng_below(rng, 8) == 0, turn = tp_rng_below(rng, 2) && r->turns;
+    double v = at ? r->c : r->c * r->scale * (0.5 + (double)tp_rng_below(rng, 1 << 16) * 0x1p-16);
     return turn ? -v : v;
 }
 
@@ -369,9 +418,12 @@ static void fill_thresholds(const tp_kernel *k, tp_tensor *t, uint64_t seed, uin
     tp_thresholds all = tp_thresholds_of(k, input);
     tp_rng rng = tp_rng_new(seed ^ 0x626f756e64, input);
     size_t columns = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
+    threshold_row row = {0};
     for (size_t i = 0; i < t->n && all.n; i++) {
         if (tp_is_float(t->dtype)) {
-            double v = around_threshold(&all, &rng, seed, input, i / columns);
+            if (i % columns == 0)
+                row = threshold_of(&all, seed, input, i / columns);
+            double v = around_threshold(&row, &rng);
             tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
             continue;
         }

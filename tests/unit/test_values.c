@@ -227,8 +227,28 @@ static void drawn_inside(void **state)
     }
 }
 
+/* Normal inputs that are computed by vectors are those that are drawn one by one. */
+static void normals_are_those_drawn(void **state)
+{
+    static const tp_dtype TYPES[] = {TP_F32, TP_BF16, TP_F16, TP_F64, TP_F8E4M3FN};
+    enum { N = 100003 };
+    tp_arena *a = tp_arena_new(0);
+    (void)state;
+    for (size_t t = 0; t < sizeof TYPES / sizeof *TYPES; t++) {
+        tp_tensor x = tp_tensor_new(a, TYPES[t], 1, (int64_t[]){N}),
+                  one = tp_tensor_new(a, TYPES[t], 1, (int64_t[]){N});
+        tp_rng rng = tp_rng_new(77, t);
+        tp_fill(&x, TP_INPUT_NORMAL, 0, 77, t);
+        for (size_t i = 0; i < N; i++)
+            tp_put_f64(TYPES[t], one.data, i, tp_dtype_moderate(TYPES[t], tp_rng_normal(&rng)));
+        assert_memory_equal(x.data, one.data, N * tp_dtype_size(TYPES[t]));
+    }
+    tp_arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(drawn_inside)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(drawn_inside),
+                                       cmocka_unit_test(normals_are_those_drawn)};
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }
