@@ -41,15 +41,6 @@ class Declared(Pipelines):
             self.write_out(eqn, pipe)
         self.place = place
 
-    def state(self) -> tuple[Any, ...]:
-        """What declare() may have changed before it raises."""
-        return len(self.lines), self.count, set(self.taken), dict(self.uses), list(self.inlined)
-
-    def restore(self, state: tuple[Any, ...]) -> None:
-        lines, self.count, self.taken, self.uses, self.inlined = state
-        del self.lines[lines:], self.places[lines:]
-        self.parts = {n: parts for n, parts in self.parts.items() if int(n) < lines}
-
     def declare(self, pipe: Pipeline) -> None:
         """The pipeline as one of those of the spec, and the statement that runs it. Raises Unsupported where they say less."""
         windows = [self.looked_at(pipe, n) for n in range(len(pipe.blocks))]

@@ -93,6 +93,8 @@ class Elementwise(Writer):
             lo, hi = (v.splat if v.splat is not None else v for v in (lo, hi))
             return Value(f"clip({self.strong(x).text}, {lo.text}, {hi.text})")
         values = list(self.pair(values))
+        if name in ("div", "rem") and (of := jx.dtype_name(eqn.outvars[0].aval)).startswith(("int", "uint")) and of != "int32":
+            values = [self.strong(v) for v in values]  # lax.div and lax.rem take a number for an int32
         if name == "integer_pow":
             return Value(f"{values[0].operand()} ** {eqn.params['y']}", atom=False)
         if name == "neg":

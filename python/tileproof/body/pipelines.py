@@ -66,18 +66,35 @@ class Pipelines(Copies):
 
     def write_out(self, eqn: Any, pipe: Pipeline) -> None:
         """The loop, in place."""
-        scratch = dict(self.undefined), list(self.allocated)
         steps = [number(d, "int32") if isinstance(d, int) else self.short(self.read(d)) for d in pipe.grid]
+        state = self.state()
         self.made = []
         try:
             windows = [self.window(pipe, n) for n in range(len(pipe.blocks))]
             self.apart(pipe, windows)
         except Unsupported as e:
-            self.undefined, self.allocated = scratch
+            self.restore(state)
             self.spelled_out(eqn, steps, e)
-        else:
-            with self.scope(self.made):
-                self.loops(pipe, windows, steps)
+            return
+        if any(w.moves and w.output and any(map(self.is_cut, w.block.block_shape)) for w in windows):  # they may overlap, and two are on their way at a time
+            made, loop = self.made, self.state()
+            with contextlib.suppress(Unsupported):
+                self.restore(state)
+                self.spelled_out(eqn, steps, Unsupported("blocks that start at any element go out", self.place))
+                return
+            self.restore(loop)
+            self.made = made
+        with self.scope(self.made):
+            self.loops(pipe, windows, steps)
+
+    def state(self) -> tuple[Any, ...]:
+        """What is undone where one way to write a pipeline turns out not to be one."""
+        return len(self.lines), self.count, set(self.taken), dict(self.uses), list(self.inlined), dict(self.undefined), list(self.allocated)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        lines, self.count, self.taken, self.uses, self.inlined, self.undefined, self.allocated = state
+        del self.lines[lines:], self.places[lines:]
+        self.parts = {n: parts for n, parts in self.parts.items() if int(n) < lines}
 
     def spelled_out(self, eqn: Any, steps: list[Value], why: Unsupported) -> None:
         """The loop that JAX itself makes, copies that run ahead and all: what they see, the rules about copies say."""
@@ -89,7 +106,9 @@ class Pipelines(Copies):
         self.bind(loop.invars, [self.read(a) for a in eqn.invars])
         self.count_uses(loop)
         self.spelled.append(steps)
+        outer, self.inner_axes = self.inner_axes, [(number(0, "int32"), s) for s in steps]  # index maps ask for their number alone
         self.statements(loop)
+        self.inner_axes = outer
         self.spelled.pop()
         if len(self.obstacles) > known:
             del self.obstacles[known:]
