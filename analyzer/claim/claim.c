@@ -209,7 +209,8 @@ static int replay(tp_analysis *a, const tp_claim *c, const int64_t *env)
 {
     tp_trapped t = {.arena = a->arena};
     int answer = a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, &t) : -1;
-    bool meant = tp_traps_there(a, c->subject, c->executed ? &c->loc : &t.loc, &t) &&
+    bool of_origin = c->origin.n && tp_str_eq(c->origin, c->subject); /* whatever it is that it gets to */
+    bool meant = tp_traps_there(a, of_origin ? t.subject : c->subject, c->executed ? &c->loc : &t.loc, &t) &&
                  (!c->origin.n || !t.origin.n || tp_str_eq(c->origin, t.origin));
     return answer == 1 && !meant ? -1 : answer;
 }

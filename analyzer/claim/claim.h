@@ -5,6 +5,17 @@
 #include "analyzer/claim/analysis.h"
 #include "spec/facts.h"
 
+/* What a search of the body finds, as a table of its own: of each number m the least one from m on that is `end` or
+ * more, or of which the condition does not hold. There is one for all m, whatever the condition; the facts say no more.
+ */
+enum { TP_LEAST_FACTS = 5 };
+typedef struct tp_least {
+    tp_table table;
+    tp_contract facts[TP_LEAST_FACTS];
+    tp_expr end, condition; /* of the symbol `at` */
+    uint32_t at;
+} tp_least;
+
 struct tp_analysis {
     tp_arena *arena, *work; /* work: the provers' */
     const tp_kernel *k;
@@ -34,6 +45,7 @@ struct tp_analysis {
     tp_str received_by;          /* ... which rest on this */
     tp_expr *other[2];           /* per axis: its value in a second and a third step */
     tp_expr *entries;            /* symbols for the entries of tables that a claim reads */
+    TP_VEC(tp_least *) least;    /* that proofs speak of */
     int8_t *bounded;             /* per table: "values" always leave one: 1 yes, -1 perhaps not, 0 not asked yet */
     tp_expr *part;               /* per array dimension: a block or element number */
     const tp_rule *meeting_rule; /* the rule for which tp_meeting_windows() were looked up: */

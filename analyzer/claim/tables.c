@@ -24,7 +24,19 @@ static const tp_table *table_of(const tp_analysis *a, tp_expr read)
     for (uint32_t i = 0; i < a->k->ninputs; i++)
         if (a->k->operands[i].entries && a->k->operands[i].entries->sym == (uint32_t)tp_expr_get(a->p, read)->value)
             return a->k->operands[i].entries;
+    for (uint32_t i = 0; i < a->least.len; i++)
+        if (a->least.at[i]->table.sym == (uint32_t)tp_expr_get(a->p, read)->value)
+            return &a->least.at[i]->table;
     return NULL;
+}
+
+/* Does no case fill it? */
+static bool is_least(const tp_analysis *a, const tp_table *t)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < a->least.len && !any; i++)
+        any = t == &a->least.at[i]->table;
+    return any;
 }
 
 /* Its number: that of a table, or behind those that of an input whose elements are read. */
@@ -201,20 +213,33 @@ static bool speaks_of(const tp_analysis *a, tp_expr e, const tp_table *t)
     return t && tp_expr_mentions(a->p, e, t->sym);
 }
 
-static void instantiate_contracts(closing *c)
+static void instantiate_contract(closing *c, const tp_contract *x, uint32_t nkeys, uint32_t *budget)
 {
     tp_analysis *a = c->a;
+    instance m = {.x = x};
+    bool any = false;
+    for (uint32_t i = 0; i < nkeys; i++)
+        any |= speaks_of(a, m.x->fact, table_of(a, c->reads->key[i]));
+    if (!any)
+        return;
+    match_reads(c, &m, m.x->fact, nkeys);
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    instantiate(c, &m, 0, num(a, 1), with, budget);
+}
+
+static void instantiate_contracts(closing *c)
+{
+    const tp_analysis *a = c->a;
     uint32_t budget = MAX_INSTANCES, nkeys = c->reads->len;
-    for (uint32_t x = 0; x < a->k->ncontracts; x++) {
-        instance m = {.x = &a->k->contracts[x]};
-        bool any = false;
-        for (uint32_t i = 0; i < nkeys; i++)
-            any |= speaks_of(a, m.x->fact, table_of(a, c->reads->key[i]));
-        if (!any)
-            continue;
-        match_reads(c, &m, m.x->fact, nkeys);
-        tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-        instantiate(c, &m, 0, num(a, 1), with, &budget);
+    for (uint32_t x = 0; x < a->k->ncontracts; x++)
+        instantiate_contract(c, &a->k->contracts[x], nkeys, &budget);
+    for (uint32_t i = 0; i < a->least.len; i++) {
+        bool read = false;
+        for (uint32_t r = 0; r < nkeys && !read; r++)
+            read = table_of(a, c->reads->key[r]) == &a->least.at[i]->table;
+        budget = MAX_INSTANCES;
+        for (uint32_t x = 0; x < TP_LEAST_FACTS && read; x++)
+            instantiate_contract(c, &a->least.at[i]->facts[x], nkeys, &budget);
     }
 }
 
@@ -242,6 +267,8 @@ static bounds bounds_of(tp_analysis *a, const tp_table *t)
  * (a table without entries) would prove whatever is claimed at that size. */
 static bool never_empty(tp_analysis *a, const tp_table *t, const bounds *b)
 {
+    if (is_least(a, t))
+        return true;
     int8_t *known = &a->bounded[number_of(a, t)];
     if (!*known)
         *known = tp_claim_follows(a, &(tp_claim){.goal = mk(a, TP_E_LE, b->lo, b->hi)}) ? 1 : -1;
@@ -356,7 +383,7 @@ static bool tables_for(tp_analysis *a, const tp_obligation *o, const tp_table_re
     for (uint32_t r = 0; r < reads->len; r++) {
         const tp_table *t = table_of(a, reads->key[r]);
         tp_table_entry *e = &fixed[n];
-        if (is_input(a, t)) /* executions find out what arrays do */
+        if (is_least(a, t) || is_input(a, t)) /* executions find out what arrays do */
             return false;
         int64_t extent = 0;
         bool inside = true;
@@ -599,22 +626,28 @@ static bool reads_something(const tp_analysis *a, const tp_obligation *o)
     return any;
 }
 
+static bool is_read(const tp_analysis *a, const tp_obligation *o, const tp_table *t)
+{
+    bool read = t && speaks_of(a, o->goal, t);
+    for (uint32_t n = 0; n < o->npremises && t && !read; n++)
+        read = speaks_of(a, o->premises[n], t);
+    for (uint32_t n = 0; n < o->nvars && t && !read; n++)
+        read = speaks_of(a, o->vars[n].lo, t) || speaks_of(a, o->vars[n].hi, t);
+    return read;
+}
+
 /* Does the spec fix all that is read? */
 static bool all_pinned(const tp_analysis *a, const tp_obligation *o)
 {
     for (uint32_t t = 0; t < a->k->ntables; t++)
         if (!a->k->tables[t].contents)
             return false;
-    for (uint32_t i = 0; i < a->k->ninputs; i++) {
-        const tp_table *t = a->k->operands[i].entries;
-        bool read = t && speaks_of(a, o->goal, t);
-        for (uint32_t n = 0; n < o->npremises && t && !read; n++)
-            read = speaks_of(a, o->premises[n], t);
-        for (uint32_t n = 0; n < o->nvars && t && !read; n++)
-            read = speaks_of(a, o->vars[n].lo, t) || speaks_of(a, o->vars[n].hi, t);
-        if (read)
+    for (uint32_t i = 0; i < a->k->ninputs; i++)
+        if (is_read(a, o, a->k->operands[i].entries))
             return false;
-    }
+    for (uint32_t i = 0; i < a->least.len; i++)
+        if (is_read(a, o, &a->least.at[i]->table))
+            return false;
     return true;
 }
 
@@ -648,7 +681,7 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         bool found = d.verdict == TP_VIOLATED && tables_for(a, given, &reads, d.env, &broken);
         if (found || d.verdict == TP_PROVEN)
             return d;
-        if (round < 2 && a->k->ncontracts && reads.len) {
+        if (round < 2 && (a->k->ncontracts || a->least.len) && reads.len) {
             rounds = round + 1;
             continue;
         }
@@ -666,7 +699,7 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
             break;
     }
     for (uint32_t r = 0; r < reads.len; r++)
-        if (is_input(a, table_of(a, reads.key[r])))
+        if (!is_least(a, table_of(a, reads.key[r])) && is_input(a, table_of(a, reads.key[r])))
             return (tp_decision){.verdict = TP_UNKNOWN,
                                  .reason = tp_message(a, "it depends on what `%.*s` holds, within its \"values\"",
                                                       TP_FMT(table_of(a, reads.key[r])->name)),
@@ -704,7 +737,7 @@ tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads)
     tp_buf b = {.arena = a->arena};
     bool table = false;
     for (uint32_t r = 0; r < reads->len; r++)
-        table |= !is_input(a, table_of(a, reads->key[r]));
+        table |= !is_least(a, table_of(a, reads->key[r])) && !is_input(a, table_of(a, reads->key[r]));
     if (table)
         tp_buf_c(&b, TP_RULE_PREFETCH_CONTRACT);
     for (uint32_t i = 0; i < a->k->ninputs; i++) {

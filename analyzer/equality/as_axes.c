@@ -59,11 +59,12 @@ static bool has_effect(const turning *x, const tp_region *r)
     return false;
 }
 
+/* What SMEM keeps from step to step is no function of the step. */
 static const tp_flow_turns *turns_of(const turning *x, const tp_statement *s)
 {
     for (uint32_t i = 0; i < x->flow->turns.len; i++)
         if (x->flow->turns.at[i].loop == s)
-            return &x->flow->turns.at[i];
+            return x->flow->turns.at[i].kept ? NULL : &x->flow->turns.at[i];
     return NULL;
 }
 

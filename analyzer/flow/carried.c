@@ -74,7 +74,7 @@ static flow_state walk_one(loop *l, tp_expr turn, const tp_expr *head)
 
 /* ---- guessing ---- */
 
-/* Not a number: what is read of a table, or of an input with "values". */
+/* Not a number: what is read of a table, or of an input with "values", or what a loop searches. */
 static bool is_table(const flow *f, uint32_t sym)
 {
     bool any = false;
@@ -82,6 +82,8 @@ static bool is_table(const flow *f, uint32_t sym)
         any = f->k->tables[i].sym == sym;
     for (uint32_t i = 0; i < f->k->ninputs && !any; i++)
         any = f->k->operands[i].entries && f->k->operands[i].entries->sym == sym;
+    for (uint32_t i = 0; i < f->a->least.len && !any; i++)
+        any = f->a->least.at[i]->table.sym == sym;
     return any;
 }
 
@@ -194,6 +196,70 @@ static void prove(loop *l)
     }
 }
 
+/* ---- searches ---- */
+
+/* One that has no form yet may be what the loop searches. True: that is a new guess. */
+static bool guess_search(loop *l)
+{
+    const flow_search *x = l->s->kind == TP_LOOP ? &l->f->search[l->s->var] : NULL;
+    tp_expr *head = TP_NEWN(l->f->a->arena, tp_expr, l->all.len);
+    bool any = false;
+    for (uint32_t i = 0; i < l->all.len; i++)
+        head[i] = form_of(&l->all.at[i]);
+    for (uint32_t i = 0; i < l->all.len && x && x->found.id && !l->failed; i++) {
+        carry *c = &l->all.at[i];
+        if (head[i].id || c->nforms == FORMS)
+            continue;
+        head[i] = x->found;
+        flow_state after = walk_one(l, l->counter, head);
+        head[i] = (tp_expr){0};
+        tp_expr form = flow_search_form(l->f, l->s, c->seen[0], after.values[c->v].meaning, l->counter);
+        c->at = c->nforms;
+        if (form.id)
+            c->form[c->nforms++] = form;
+        any |= form.id != 0;
+    }
+    return any;
+}
+
+/* ---- no function of the turn ---- */
+
+/* What the symbol of a kept integer says of it at the head of a turn; no id: nothing. */
+static tp_expr kept_form(const loop *l, const carry *c)
+{
+    tp_exprs *p = l->f->a->p;
+    const tp_kept *k = flow_kept_by(l->f, l->s, (uint32_t)c->v);
+    if (!k || !k->known || form_of(c).id || l->f->unrolled > 1)
+        return (tp_expr){0};
+    return tp_ite(p, tp_op2(p, TP_E_EQ, l->counter, number(l, 0)), c->seen[0], k->head);
+}
+
+/* The ranges of those that have no form: what a turn leaves is in them. */
+static void find_ranges(loop *l)
+{
+    tp_expr *head = TP_NEWN(l->f->a->arena, tp_expr, l->all.len);
+    for (bool settled = false; !settled && !l->failed;) {
+        bool any = false;
+        settled = true;
+        for (uint32_t i = 0; i < l->all.len; i++) {
+            head[i] = kept_form(l, &l->all.at[i]);
+            any |= head[i].id != 0;
+            head[i] = head[i].id ? head[i] : form_of(&l->all.at[i]);
+        }
+        if (!any)
+            return;
+        flow_state after = walk_one(l, l->counter, head);
+        for (uint32_t i = 0; i < l->all.len; i++)
+            if (kept_form(l, &l->all.at[i]).id)
+                settled &= flow_keep_in_range(l->f, flow_kept_by(l->f, l->s, (uint32_t)l->all.at[i].v),
+                                              after.values[l->all.at[i].v].meaning);
+        if (!settled) /* loops in this one rest on it */
+            l->f->carried.len = 0;
+        for (uint32_t i = 0; i < l->all.len && !settled; i++)
+            flow_set_range(l->f, flow_kept_by(l->f, l->s, (uint32_t)l->all.at[i].v));
+    }
+}
+
 /* ---- once for each way into a loop ---- */
 
 static bool same_entry(const loop *l, const flow_carried *known)
@@ -201,19 +267,25 @@ static bool same_entry(const loop *l, const flow_carried *known)
     const flow *f = l->f;
     if (known->loop != l->s || !tp_same(known->path, f->path))
         return false;
-    for (uint32_t v = 0; v < f->p->values.len; v++)
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
         if (!tp_same(known->entry[v], l->entry->values[v].meaning))
             return false;
     return true;
+}
+
+/* An integer that decides something, or what SMEM keeps. */
+static bool is_followed(const flow *f, uint32_t v)
+{
+    return v >= f->p->values.len || (f->feeds[v] && !f->p->values.at[v].rank);
 }
 
 const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entry, const bool *slots, tp_expr counter,
                           tp_expr count, tp_expr first)
 {
     loop l = {.f = f, .s = s, .counter = counter, .count = count, .first = first, .entry = entry};
-    uint32_t n = f->p->values.len;
+    uint32_t n = flow_nvalues(f);
     for (uint32_t v = 0; v < n; v++)
-        if (slots[v] && f->feeds[v] && !f->p->values.at[v].rank && entry->values[v].meaning.id)
+        if (slots[v] && is_followed(f, v) && entry->values[v].meaning.id)
             tp_push(f->a->arena, l.all,
                     ((carry){.v = (tp_vid)v, .nseen = 1, .seen = {tp_expr_normal(f->a->p, entry->values[v].meaning)}}));
     for (uint32_t i = 0; l.all.len && i < f->carried.len; i++)
@@ -228,8 +300,13 @@ const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entr
     for (uint32_t i = 0; i < l.all.len; i++)
         guess(&l, &l.all.at[i]);
     prove(&l);
-    for (uint32_t i = 0; i < l.all.len && !l.failed; i++)
-        form[l.all.at[i].v] = form_of(&l.all.at[i]);
+    if (guess_search(&l))
+        prove(&l);
+    find_ranges(&l);
+    for (uint32_t i = 0; i < l.all.len && !l.failed; i++) {
+        tp_expr kept = kept_form(&l, &l.all.at[i]);
+        form[l.all.at[i].v] = kept.id ? kept : form_of(&l.all.at[i]);
+    }
     tp_push(f->a->arena, f->carried, ((flow_carried){s, f->path, known, form}));
     return form;
 }

@@ -100,15 +100,33 @@ void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr c
         note(f, (tp_flow_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
 }
 
-void flow_note_turns(flow *f, tp_flow_turns turns)
+/* Without what is no function of step and turn. */
+static const tp_expr *functions(flow *f, const tp_expr *carried)
 {
-    flow_note_loop(f, TP_FLOW_LOOP, turns.counter, turns.count);
+    tp_expr *some = TP_NEWN(f->a->arena, tp_expr, f->p->values.len + 1);
+    for (uint32_t v = 0; v < f->p->values.len; v++)
+        some[v] = flow_speaks_of_kept(f, carried[v]) ? (tp_expr){0} : carried[v];
+    return some;
+}
+
+void flow_list_turns(flow *f, tp_flow_turns turns)
+{
+    turns.kept = flow_speaks_of_kept(f, turns.lo) || flow_speaks_of_kept(f, turns.hi);
+    if (f->out->kept.len)
+        turns.carried = functions(f, turns.carried);
     for (uint32_t i = 0; i < f->out->turns.len; i++)
         if (f->out->turns.at[i].loop == turns.loop) {
             f->out->turns.at[i].again = true;
+            f->out->turns.at[i].kept |= turns.kept;
             return;
         }
     tp_push(f->a->arena, f->out->turns, turns);
+}
+
+void flow_note_turns(flow *f, tp_flow_turns turns)
+{
+    flow_note_loop(f, TP_FLOW_LOOP, turns.counter, turns.count);
+    flow_list_turns(f, turns);
 }
 
 uint32_t flight_loop_end(const tp_flow *f, uint32_t at)

@@ -8,9 +8,6 @@
  * What a step, or a turn of a loop, leaves for the next one is guessed and proven: the guess is what a step leaves that
  * finds nothing, one step earlier. A step that finds that must leave it again; the first step finds nothing, and the
  * last one leaves nothing.
- *
- * A loop that starts a copy in each turn and waits for none leaves a family: one copy for each value of a variable that
- * stands for the turn. A loop of waits ends it when the two have the same turns.
  */
 #include "analyzer/flow/flight.h"
 
@@ -18,10 +15,7 @@ enum { MOST_ROUNDS = 5 };
 
 /* ---- steps and turns ---- */
 
-static bool run(proof *x, uint32_t from, uint32_t to, fleet *all);
-static bool step(proof *x, const tp_flow_event *e, fleet *all);
-
-static fleet copy_of(proof *x, const fleet *all)
+fleet fleet_copy(proof *x, const fleet *all)
 {
     fleet c = {0};
     for (uint32_t i = 0; i < all->len; i++)
@@ -37,8 +31,17 @@ static void move_place(proof *x, tp_place *at, const tp_expr *with, uint32_t n)
     }
 }
 
+void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n)
+{
+    y->guard = tp_expr_subst(x->a->p, y->guard, with, n);
+    move_place(x, &y->event.place, with, n);
+    move_place(x, &y->event.from, with, n);
+    move_place(x, &y->event.counter, with, n);
+    y->event.bits = tp_expr_subst(x->a->p, y->event.bits, with, n);
+}
+
 /* The copies with `value` for the symbol, under one condition more. */
-static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when)
+void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when)
 {
     tp_exprs *p = x->a->p;
     uint32_t n = tp_sym_count(p);
@@ -46,11 +49,8 @@ static void add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp
     with[sym] = value;
     for (uint32_t i = 0; i < from->len; i++) {
         flight y = from->at[i];
-        y.guard = tp_op2(p, TP_E_AND, tp_expr_subst(p, y.guard, with, n), when);
-        move_place(x, &y.event.place, with, n);
-        move_place(x, &y.event.from, with, n);
-        move_place(x, &y.event.counter, with, n);
-        y.event.bits = tp_expr_subst(p, y.event.bits, with, n);
+        fleet_put(x, &y, with, n);
+        y.guard = tp_op2(p, TP_E_AND, y.guard, when);
         tp_push(x->a->arena, *into, y);
     }
 }
@@ -102,167 +102,19 @@ static void found_by_turn(proof *x, const fleet *before, const fleet *left, tp_e
     tp_exprs *p = x->a->p;
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
     tp_expr one = tp_const(p, 1);
-    add_moved(x, now, before, sym, turn, tp_op2(p, TP_E_EQ, turn, tp_const(p, 0)));
-    add_moved(x, now, left, sym, tp_op2(p, TP_E_SUB, turn, one), tp_op2(p, TP_E_GE, turn, one));
+    fleet_add_moved(x, now, before, sym, turn, tp_op2(p, TP_E_EQ, turn, tp_const(p, 0)));
+    fleet_add_moved(x, now, left, sym, tp_op2(p, TP_E_SUB, turn, one), tp_op2(p, TP_E_GE, turn, one));
     drop_impossible(x, now);
 }
 
-/* What is repeated: the events from `from` to before `to`, in each step of the axes from `axis` on. */
-typedef struct span {
-    uint32_t from, to, axis;
-} span;
-
-static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all);
-
-/* ---- families ---- */
-
-static tp_expr twin_of(const proof *x, tp_expr turn)
-{
-    uint32_t sym = (uint32_t)tp_expr_get(x->a->p, turn)->value, i = 0;
-    while (i < x->f->vars.len && x->f->vars.at[i].sym != sym)
-        i++;
-    return i < x->f->vars.len ? x->twin[i] : (tp_expr){0};
-}
-
-/* Events of this kind among those of a span; loops that move data count as all kinds. */
-static uint32_t count_events(const proof *x, span s, tp_flow_event_kind kind)
-{
-    uint32_t n = 0;
-    for (uint32_t i = s.from; i < s.to; i++)
-        n += x->f->events.at[i].kind == kind || x->f->events.at[i].kind == TP_FLOW_LOOP;
-    return n;
-}
-
-static tp_expr within(tp_exprs *p, tp_expr v, tp_expr count)
-{
-    return tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, v, tp_const(p, 0)), tp_op2(p, TP_E_LT, v, count));
-}
-
-/* The copies that the turns before number `before` start. */
-static void add_families(proof *x, span s, tp_expr turn, tp_expr before, fleet *into)
-{
-    tp_expr twin = twin_of(x, turn);
-    for (uint32_t i = s.from; i < s.to; i++) {
-        const tp_flow_event *e = &x->f->events.at[i];
-        fleet one = {0};
-        if (e->kind != TP_FLOW_START)
-            continue;
-        tp_push(x->a->arena, one, ((flight){.guard = e->path, .event = *e}));
-        add_moved(x, into, &one, (uint32_t)tp_expr_get(x->a->p, turn)->value, twin, within(x->a->p, twin, before));
-        into->at[into->len - 1].twin = twin;
-    }
-}
-
-/* A loop that starts copies and waits for none. */
-static bool start_family(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
-{
-    fleet now = copy_of(x, all), after = copy_of(x, all);
-    add_families(x, s, turn, turn, &now);
-    if (now.len > MOST_IN_FLIGHT)
-        return fleet_fails(x, "too many copies are in flight", NULL);
-    if (!run(x, s.from, s.to, &now))
-        return false;
-    add_families(x, s, turn, count, &after);
-    *all = after;
-    return true;
-}
-
-/* Of a wait in each turn, with the turns of a family: it ends this one of `all`, where that is the one in flight. */
-static bool is_ended_by(proof *x, const flight *y, const tp_flow_event *e, tp_expr turn, tp_expr count, flight *in_turn)
-{
-    tp_exprs *p = x->a->p;
-    fleet one = {0}, moved = {0};
-    uint32_t n = tp_sym_count(p), twin = (uint32_t)tp_expr_get(p, y->twin)->value;
-    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
-    with[(uint32_t)tp_expr_get(p, turn)->value] = y->twin;
-    tp_expr same_turns = tp_op2(p, TP_E_AND, tp_expr_subst(p, e->path, with, n), within(p, y->twin, count));
-    for (uint32_t d = 0; d < y->event.counter.rank; d++)
-        if (tp_expr_mentions(p, y->event.counter.start[d], twin))
-            return false;
-    tp_push(x->a->arena, one, *y);
-    add_moved(x, &moved, &one, twin, turn, tp_const(p, 1));
-    *in_turn = moved.at[0];
-    tp_expr given[] = {e->path, in_turn->guard};
-    tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &in_turn->event.counter, &e->counter),
-                          tp_op2(p, TP_E_EQ, in_turn->event.bits, e->bits));
-    if (!fleet_follows(x, &y->guard, 1, same_turns) || !fleet_follows(x, given, 2, same))
-        return false;
-    if (!x->naming || fleet_follows(x, given, 2, fleet_names_sides(x, &in_turn->event, e)))
-        return true;
-    *x->naming = true;
-    return false;
-}
-
-/* The wait of each turn ends one family: of those on its counter at most one has copies, and that has one for each. */
-static bool end_family(proof *x, fleet *all, const tp_flow_event *e, tp_expr turn, tp_expr count, bool *ended)
-{
-    tp_exprs *p = x->a->p;
-    tp_expr any = tp_const(p, 0);
-    bool mine[MOST_IN_FLIGHT] = {false};
-    for (uint32_t i = 0; i < all->len; i++) {
-        const flight *y = &all->at[i];
-        flight in_turn;
-        tp_expr given[] = {e->path, y->guard};
-        if (y->event.counter.operand != e->counter.operand ||
-            fleet_follows(x, given, 2, tp_op1(p, TP_E_NOT, fleet_equal_places(x, &y->event.counter, &e->counter))))
-            continue;
-        mine[i] = y->twin.id && !ended[i] && is_ended_by(x, y, e, turn, count, &in_turn);
-        if (!mine[i] && x->guessing)
-            continue;
-        if (!mine[i])
-            return fleet_fails(x, "that these waits end the copies of a loop, turn by turn, is not shown", e);
-        any = tp_op2(p, TP_E_OR, any, in_turn.guard);
-        for (uint32_t k = 0; k < i && !x->guessing; k++)
-            if (mine[k] && (all->at[k].twin.id == y->twin.id ||
-                            !fleet_follows(x, (tp_expr[]){all->at[k].guard, y->guard}, 2, tp_const(p, 0))))
-                return fleet_fails(x, "that the copies of one loop only are in flight here is not shown", e);
-    }
-    for (uint32_t i = 0; i < all->len; i++)
-        ended[i] |= mine[i];
-    return x->guessing || fleet_follows(x, &e->path, 1, any) ||
-           fleet_fails(x, "that a copy is in flight here is not shown", e);
-}
-
-/* A loop that waits in each turn and starts nothing. */
-static bool end_families(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
-{
-    bool ended[MOST_IN_FLIGHT] = {false};
-    uint32_t kept = 0;
-    for (uint32_t i = s.from; i < s.to; i++) {
-        const tp_flow_event *e = &x->f->events.at[i];
-        if (e->kind != TP_FLOW_WAIT && !step(x, e, all) && !x->guessing) /* all are in flight up to the last wait */
-            return false;
-        if (e->kind != TP_FLOW_WAIT)
-            continue;
-        if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
-            return fleet_fails(x, "whether this waits, for what and where depends on data", e);
-        if (!end_family(x, all, e, turn, count, ended))
-            return false;
-    }
-    for (uint32_t i = 0; i < all->len; i++)
-        if (!ended[i])
-            all->at[kept++] = all->at[i];
-    all->len = kept;
-    return true;
-}
-
-/* Is this a loop that starts copies and waits for none, or one of waits for what such a loop started? */
-static bool is_of_families(const proof *x, span s, tp_expr turn, tp_expr count, const fleet *all)
-{
-    uint32_t starts = count_events(x, s, TP_FLOW_START), waits = count_events(x, s, TP_FLOW_WAIT);
-    bool any = false;
-    for (uint32_t i = 0; i < all->len; i++)
-        any |= all->at[i].twin.id != 0;
-    return x->families && count.id && s.axis == x->a->k->naxes && twin_of(x, turn).id &&
-           ((starts && !waits) || (waits && !starts && any));
-}
+static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all);
 
 /* ---- the same, however often ---- */
 
-static bool once(proof *x, span s, fleet *all)
+static bool once(proof *x, flight_span s, fleet *all)
 {
     if (s.axis == x->a->k->naxes)
-        return run(x, s.from, s.to, all);
+        return flight_run(x, s.from, s.to, all);
     const tp_axis *axis = &x->a->k->axes[s.axis++];
     return turns(x, s, tp_sym(x->a->p, axis->sym), axis->steps, all);
 }
@@ -273,7 +125,7 @@ static fleet lasting(proof *x, const fleet *first, uint32_t sym)
 {
     enum { ROOM = 96 };
     tp_exprs *p = x->a->p;
-    fleet wide = copy_of(x, first);
+    fleet wide = fleet_copy(x, first);
     for (uint32_t i = 0; i < wide.len; i++) {
         tp_expr all[ROOM], path[ROOM], guard = tp_const(p, 1);
         uint32_t n = tp_conjuncts(x->a, wide.at[i].guard, all, ROOM),
@@ -308,8 +160,71 @@ static void join_alike(proof *x, fleet *all)
         }
 }
 
+/* What is in flight behind a turn, if the next one finds `left`. */
+static fleet left_by_turn(proof *x, tp_expr turn, const fleet *left)
+{
+    return fleet_step_ends(x, turn) ? fleet_left_for_next(x, turn, left) : *left;
+}
+
+/* Copies that lie where one of these lies get its words for that. */
+static void say_alike(proof *x, fleet *now, const fleet *words)
+{
+    for (uint32_t i = 0; i < now->len; i++)
+        for (uint32_t k = 0; k < words->len; k++) {
+            flight *y = &now->at[i];
+            const flight *w = &words->at[k];
+            if (y->event.syntax != w->event.syntax || !fleet_follows(x, &y->guard, 1, same_places(x, y, w)))
+                continue;
+            y->event.place = w->event.place;
+            y->event.from = w->event.from;
+            y->event.counter = w->event.counter;
+            break;
+        }
+}
+
+static bool is_left(proof *x, tp_expr turn, fleet *now, const fleet *left)
+{
+    fleet expected = left_by_turn(x, turn, left);
+    if (!fleet_is_followed(x, turn, left))
+        return false;
+    drop_impossible(x, now);
+    if (same_fleet(x, now, &expected))
+        return true;
+    if (fleet_step_ends(x, turn))
+        say_alike(x, now, &expected);
+    join_alike(x, now);
+    return same_fleet(x, now, &expected);
+}
+
+/* Copies that last past steps which neither start nor wait: those of a step that found nothing, without some of their
+ * conditions. Where no such guess is kept, with all of them, of
+ * steps; of turns there is another guess. */
+static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *all, fleet *left)
+{
+    fleet first = {0};
+    proof guess = *x;
+    guess.guessing = true;
+    once(&guess, s, &first);
+    drop_impossible(&guess, &first);
+    if (fleet_step_ends(x, turn))
+        fleet_say_next(&guess, turn, &first);
+    x->questions = guess.questions;
+    for (uint32_t without = 1; fleet_lasts(x, &first, without, left); without++) {
+        fleet now = {0};
+        proof attempt = *x;
+        attempt.guessing = false;
+        found_by_turn(&attempt, all, left, turn, &now);
+        bool kept = now.len <= MOST_IN_FLIGHT && once(&attempt, s, &now) && is_left(&attempt, turn, &now, left);
+        x->questions = attempt.questions;
+        if (kept)
+            return true;
+    }
+    *left = first;
+    return fleet_is_axis(x, turn);
+}
+
 /* What a turn leaves for the next one, as far as a few turns tell. False: too many copies. */
-static bool guess_left(proof *x, span s, tp_expr turn, const fleet *all, fleet *left)
+static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, fleet *left)
 {
     fleet first = {0};
     for (int round = 0; round < MOST_ROUNDS; round++) { /* copies that last for several turns */
@@ -321,23 +236,28 @@ static bool guess_left(proof *x, span s, tp_expr turn, const fleet *all, fleet *
             return false;
         once(&guess, s, &now);
         drop_impossible(&guess, &now);
+        if (fleet_step_ends(x, turn))
+            fleet_say_next(&guess, turn, &now);
         bool settled = same_fleet(&guess, &now, left);
         x->questions = guess.questions;
         *left = now;
         if (settled)
             return true;
         if (!round)
-            first = copy_of(x, &now);
+            first = fleet_copy(x, &now);
     }
-    *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
+    bool said = fleet_step_ends(x, turn) || (x->f->kept.len && fleet_is_axis(x, turn));
+    if (!said || !guess_lasting(x, s, turn, all, left))
+        *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
     return true;
 }
 
-/* Copies on semaphores that the span does not wait for: it ends none of them, and each turn finds them as they are. */
-static void put_aside(proof *x, span s, const fleet *all, fleet *aside, fleet *rest)
+/* Copies on semaphores that the span does not wait for: it ends none of them, and each turn finds them as they are.
+ * What is said over what SMEM keeps is said anew in each step. */
+static void put_aside(proof *x, flight_span s, tp_expr turn, const fleet *all, fleet *aside, fleet *rest)
 {
     for (uint32_t i = 0; i < all->len; i++) {
-        bool waited = false;
+        bool waited = fleet_is_axis(x, turn) && fleet_speaks_of_kept(x, &all->at[i]);
         for (uint32_t k = s.from; k < s.to && !waited; k++)
             waited = x->f->events.at[k].kind == TP_FLOW_WAIT &&
                      x->f->events.at[k].counter.operand == all->at[i].event.counter.operand;
@@ -369,17 +289,19 @@ static void drop_aside(const fleet *aside, fleet *now)
 
 /* The turns of `s`, `turn` their number from 0 to count - 1; `all` before the first turn becomes what is behind the
  * last one. */
-static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
+static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all)
 {
     tp_exprs *p = x->a->p;
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
     tp_expr one = tp_const(p, 1);
-    if (is_of_families(x, s, turn, count, all))
-        return count_events(x, s, TP_FLOW_START) ? start_family(x, s, turn, count, all)
-                                                 : end_families(x, s, turn, count, all);
-    fleet found = copy_of(x, all); /* a turn that keeps what it finds */
+    if (flight_of_families(x, s, turn, count, all))
+        return flight_count(x, s, TP_FLOW_START) ? flight_start_family(x, s, turn, count, all)
+                                                 : flight_end_families(x, s, turn, count, all);
+    fleet found = fleet_copy(x, all); /* a turn that keeps what it finds */
     proof attempt = *x;
-    if (once(&attempt, s, &found) && (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, all))) {
+    fleet expected = left_by_turn(x, turn, all);
+    if (fleet_is_followed(x, turn, all) && once(&attempt, s, &found) &&
+        (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, &expected))) {
         *x = attempt;
         return true;
     }
@@ -387,7 +309,7 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     if (!count.id)
         return fleet_fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
     fleet left = {0}, aside = {0}, rest = {0};
-    put_aside(x, s, all, &aside, &rest);
+    put_aside(x, s, turn, all, &aside, &rest);
     if (!guess_left(x, s, turn, &rest, &left))
         return fleet_fails(x, "too many copies are in flight", NULL);
     fleet now = {0};
@@ -398,12 +320,12 @@ static bool turns(proof *x, span s, tp_expr turn, tp_expr count, fleet *all)
     if (!once(x, s, &now))
         return false;
     drop_aside(&aside, &now);
-    drop_impossible(x, &now);
-    if (!same_fleet(x, &now, &left) && (join_alike(x, &now), !same_fleet(x, &now, &left)))
+    bool guessed = x->guessing && x->f->kept.len && fleet_is_axis(x, turn); /* what the axis around makes of it */
+    if (!guessed && !is_left(x, turn, &now, &left))
         return fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
     fleet after = aside;
-    add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
-    add_moved(x, &after, &rest, sym, turn, tp_op2(p, TP_E_LT, count, one));
+    fleet_add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
+    fleet_add_moved(x, &after, &rest, sym, turn, tp_op2(p, TP_E_LT, count, one));
     drop_impossible(x, &after);
     if (after.len > MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", NULL);
@@ -437,7 +359,7 @@ static bool leave(proof *x, fleet *all, const tp_flow_event *e)
     return true;
 }
 
-static bool step(proof *x, const tp_flow_event *e, fleet *all)
+bool flight_step(proof *x, const tp_flow_event *e, fleet *all)
 {
     switch (e->kind) {
     case TP_FLOW_READ: return fleet_look(x, all, e, &e->place, false);
@@ -454,17 +376,19 @@ static bool step(proof *x, const tp_flow_event *e, fleet *all)
     return true;
 }
 
-static bool run(proof *x, uint32_t from, uint32_t to, fleet *all)
+bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all)
 {
     for (uint32_t i = from; i < to; i++) {
         const tp_flow_event *e = &x->f->events.at[i];
         uint32_t end = e->kind == TP_FLOW_LOOP ? flight_loop_end(x->f, i) : i;
         bool good;
-        if (e->kind == TP_FLOW_LOOP && moves(x->f, i, end)) {
-            good = turns(x, (span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
+        if (e->kind == TP_FLOW_LOOP && fleet_speaks_of_turn(x, all, e->counter.start[0])) {
+            good = fleet_fails(x, "where a loop left this copy when it was executed before is not followed", e);
+        } else if (e->kind == TP_FLOW_LOOP && moves(x->f, i, end)) {
+            good = turns(x, (flight_span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
             i = end;
         } else {
-            good = step(x, e, all);
+            good = flight_step(x, e, all);
         }
         if (!good && !x->guessing)
             return false;
@@ -533,9 +457,9 @@ static bool good_in(proof *x, uint32_t axis, int64_t n)
                                   tp_op2(p, TP_E_EQ, tp_sym(p, axes[k].sym), at));
             small.assumed = tp_op2(p, TP_E_AND, small.assumed, here);
         }
-        good = run(&small, 0, x->f->events.len, &all);
+        good = flight_run(&small, 0, x->f->events.len, &all);
         drop_impossible(&small, &all);
-        add_moved(&small, &moved, &all, axes[axis].sym, tp_const(p, i), tp_const(p, 1));
+        fleet_add_moved(&small, &moved, &all, axes[axis].sym, tp_const(p, i), tp_const(p, 1));
         all = moved;
     }
     good = good && nothing_left(&small, &all);
@@ -563,14 +487,15 @@ static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
     while (axis > 0 && !a->k->axes[axis - 1].parallel)
         axis--;
     proof inside = x;
-    bool good = run(&inside, 0, f->events.len, &all), crosses = false;
+    bool good = flight_run(&inside, 0, f->events.len, &all), crosses = false;
     drop_impossible(&inside, &all);
     if ((!good || all.len) && axis < a->k->naxes) { /* copies last from step to step */
         x.questions = inside.questions;
         crosses = true;
         all = (fleet){0};
-        good = (moves_in_loops(f) || (good_in(&x, axis, 1) && good_in(&x, axis, 2) && good_in(&x, axis, 3))) &&
-               once(&x, (span){0, f->events.len, axis}, &all);
+        bool many = moves_in_loops(f) || f->kept.len; /* a few steps by themselves tell little */
+        good = (many || (good_in(&x, axis, 1) && good_in(&x, axis, 2) && good_in(&x, axis, 3))) &&
+               once(&x, (flight_span){0, f->events.len, axis}, &all);
     } else {
         x = inside;
     }

@@ -52,6 +52,42 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e);
  * then the copy was stored at its start, if it went out to an array. */
 tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_event *wait);
 
+/* What is repeated: the events from `from` to before `to`, in each step of the axes from `axis` on. */
+typedef struct flight_span {
+    uint32_t from, to, axis;
+} flight_span;
+/* flight.c: one event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
+bool flight_step(proof *x, const tp_flow_event *e, fleet *all);
+bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all);
+fleet fleet_copy(proof *x, const fleet *all);
+/* The copies with `value` for the symbol, under one condition more. */
+void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when);
+/* families.c: is this a loop that starts copies and waits for none, or one of waits for what such a loop started? */
+bool flight_of_families(const proof *x, flight_span s, tp_expr turn, tp_expr count, const fleet *all);
+bool flight_start_family(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all);
+/* A loop that waits in each turn and starts nothing. */
+bool flight_end_families(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all);
+/* Events of this kind among those of a span; loops that move data count as all kinds. */
+uint32_t flight_count(const proof *x, flight_span s, tp_flow_event_kind kind);
+/* flight.c: the symbols of the copy replaced. */
+void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n);
+/* next.c: does `turn` count steps, of a body that keeps integers in SMEM, or turns of a loop that carries some which
+ * are no function of the turn? Then what is left is said over what the next one finds. */
+bool fleet_step_ends(const proof *x, tp_expr turn);
+bool fleet_is_axis(const proof *x, tp_expr turn);
+/* Is one said over what the loop carried when it was executed before? */
+bool fleet_speaks_of_turn(const proof *x, const fleet *all, tp_expr turn);
+bool fleet_speaks_of_kept(const proof *x, const flight *y);
+/* Is known what becomes of all that these are said over? */
+bool fleet_is_followed(const proof *x, tp_expr turn, const fleet *found);
+/* What is in flight at the begin of the next step, said over what this one found, if that is `found` over what the next
+ * one finds. */
+fleet fleet_left_for_next(proof *x, tp_expr turn, const fleet *found);
+/* A guess, the other way round: what a step leaves, in the words of the next one. */
+void fleet_say_next(proof *x, tp_expr turn, fleet *left);
+/* Copies as they are without the conditions of these numbers (bits), some of those that their guards ask. False: there
+ * are none of these numbers. */
+bool fleet_lasts(proof *x, const fleet *first, uint32_t without, fleet *out);
 /* events.c: the END of the loop that begins at event number `at`. */
 uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
 /* tally.c: does every wait on this semaphore end, and is each of its counters zero at the end, by a proof of what they

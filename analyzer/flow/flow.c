@@ -7,7 +7,7 @@ enum { EFFORT_PER_UNIT = 8 };
 
 flow_state flow_copy_state(flow *f, const flow_state *s)
 {
-    uint32_t nvalues = f->p->values.len, nrefs = tp_noperands(f->k);
+    uint32_t nvalues = flow_nvalues(f), nrefs = tp_noperands(f->k);
     flow_state c = {TP_NEWN(f->a->arena, flow_value, nvalues), TP_NEWN(f->a->arena, tp_leaks, nrefs)};
     memcpy(c.values, s->values, nvalues * sizeof *c.values);
     memcpy(c.refs, s->refs, nrefs * sizeof *c.refs);
@@ -22,7 +22,8 @@ void flow_use(flow *f, tp_use use)
     if (!f->recording)
         return;
     use.path = flow_and(f, f->path, f->entered);
-    use.exact = f->path_exact;
+    use.exact = f->path_exact && !flow_speaks_of_kept(f, use.path) && !flow_speaks_of_kept(f, use.value) &&
+                !flow_speaks_of_kept(f, use.size) && !flow_speaks_of_kept(f, use.guard);
     use.syntax = f->syntax;
     use.turn = f->turn;
     tp_push(f->a->arena, f->out->uses, use);
@@ -36,7 +37,7 @@ static void sink(flow *f, tp_sink_kind kind, tp_vid v)
     tp_push(f->a->arena, f->out->sinks,
             ((tp_sink){.kind = kind,
                        .path = flow_and(f, f->path, f->entered),
-                       .exact = f->path_exact,
+                       .exact = f->path_exact && !flow_speaks_of_kept(f, f->path),
                        .rank = x->rank,
                        .dims = x->dims,
                        .syntax = f->syntax,
@@ -157,6 +158,17 @@ static tp_leaks with_stored(flow *f, const tp_leaks *from, bool stored)
     return copy;
 }
 
+/* Where nothing is undefined it is what SMEM keeps there. */
+static void load_kept(flow *f, const tp_inst *i, tp_expr inside)
+{
+    flow_value *out = &f->now.values[i->out];
+    tp_expr is = flow_load_kept(f, i->access->operand, inside);
+    if (is.id && out->leaks.len && !f->doubted[i->out])
+        f->doubted_now = f->doubted[i->out] = true;
+    if (is.id && !f->doubted[i->out])
+        out->meaning = is;
+}
+
 void flow_load(flow *f, const tp_inst *i)
 {
     tp_leaks from = with_stored(f, &f->now.refs[i->access->operand], false);
@@ -173,9 +185,23 @@ void flow_load(flow *f, const tp_inst *i)
         out->meaning = flow_entries(f, &f->k->operands[i->access->operand], m.whole ? NULL : m.to_ref);
     if (!m.whole)
         flow_drop_impossible(f, &out->leaks, f->p->values.at[i->out].rank, f->p->values.at[i->out].dims);
+    if (m.known && !f->p->values.at[i->out].rank)
+        load_kept(f, i, m.inside);
     for (uint32_t k = 0; k < out->leaks.len; k++)
         if (!out->leaks.at[k].read)
             out->leaks.at[k].read = i->node;
+}
+
+/* A number, where the spec fixes with what a table begins that the body writes. */
+static tp_expr entry_of(flow *f, const tp_table *t, uint32_t n, const tp_expr *index)
+{
+    tp_expr read = tp_read(f->a->p, t->sym, n, index);
+    bool fixed = t->is_mutable && t->contents;
+    int64_t *env = TP_NEWN(f->a->arena, int64_t, tp_sym_count(f->a->p)), v;
+    for (uint32_t d = 0; d < n && fixed; d++)
+        fixed = tp_expr_is_const(f->a->p, index[d], NULL);
+    tp_bind_table(env, t->sym, t->contents);
+    return fixed && tp_expr_eval(f->a->p, read, env, &v) == TP_EVAL_OK ? tp_const(f->a->p, v) : read;
 }
 
 void flow_read(flow *f, const tp_inst *i, flow_value *out)
@@ -192,7 +218,7 @@ void flow_read(flow *f, const tp_inst *i, flow_value *out)
         known &= index[d].id != 0;
     }
     if (known)
-        out->meaning = tp_read(f->a->p, f->k->tables[i->integer].sym, i->nargs, index);
+        out->meaning = entry_of(f, &f->k->tables[i->integer], i->nargs, index);
 }
 
 /* What a copy, its start or its wait takes of a ref. */
@@ -223,6 +249,15 @@ static void store_to_received(flow *f, const tp_leaks *value)
         f->out->others = TP_S("that what other devices may find is defined is not shown");
 }
 
+static void store_kept(flow *f, const tp_statement *s, const mapping *m)
+{
+    tp_expr value = flow_meaning(f, s->value);
+    bool known = m->known && !s->access->guarded && value.id;
+    if (known && !m->whole)
+        value = tp_expr_subst(f->a->p, value, m->to_value, tp_sym_count(f->a->p));
+    flow_store_kept(f, s->access->operand, m->known ? m->inside : flow_yes(f), known ? value : (tp_expr){0});
+}
+
 static void walk_store(flow *f, const tp_statement *s)
 {
     const tp_leaks *old = &f->now.refs[s->access->operand];
@@ -230,6 +265,7 @@ static void walk_store(flow *f, const tp_statement *s)
     mapping m = map_access(f, s->access, s->syntax ? s->syntax->target : NULL);
     flow_note_store(f, s->access->operand, m.inside);
     flow_note_access(f, TP_FLOW_WRITE, s->access);
+    store_kept(f, s, &m);
     flow_note_copy_within(f, s);
     if (flow_is_received(f, s->access->operand)) {
         store_to_received(f, &value);
@@ -268,6 +304,7 @@ static void walk_start(flow *f, const tp_statement *s)
         map_access(f, s->access, NULL);
         flow_note_access(f, TP_FLOW_WRITE, s->access);
         flow_note_copy_within(f, s);
+        flow_forget_kept(f, s->access->operand);
     }
     f->away = false;
     map_access(f, s->semaphore, NULL);
@@ -367,7 +404,7 @@ static void walk_if(flow *f, const tp_statement *s)
 
 /* ---- loops ---- */
 
-static void collect_slots(const tp_region *r, bool *slots, bool *refs)
+static void collect_slots(const flow *f, const tp_region *r, bool *slots, bool *refs)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
@@ -375,11 +412,13 @@ static void collect_slots(const tp_region *r, bool *slots, bool *refs)
             slots[s->var] = true;
         if (tp_writes(s) || s->kind == TP_COPY_WAIT)
             refs[s->access->operand] = true;
+        for (uint32_t k = 0; (tp_writes(s) || s->kind == TP_COPY_WAIT) && k < f->nkept; k++)
+            slots[flow_kept_value(f, k)] |= f->out->kept.at[k].operand == s->access->operand;
         for (uint32_t o = 0; s->kind == TP_ENTER && o < s->scope.n; o++)
             refs[s->scope.first + o] = true;
-        collect_slots(&s->test, slots, refs);
-        collect_slots(&s->body, slots, refs);
-        collect_slots(&s->orelse, slots, refs);
+        collect_slots(f, &s->test, slots, refs);
+        collect_slots(f, &s->body, slots, refs);
+        collect_slots(f, &s->orelse, slots, refs);
     }
 }
 
@@ -394,6 +433,19 @@ static void walk_for(flow *f, const tp_statement *s, tp_expr value)
     f->turn = turn->outer;
 }
 
+/* Does it store elements, one by one, of what SMEM keeps, and nothing else? */
+static bool stores_kept(const flow *f, const tp_region *r)
+{
+    bool any = false, only = true;
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_statement *s = &r->at[i];
+        bool puts = s->kind == TP_PUT && flow_keeps(f, s);
+        any |= puts || (s->kind == TP_LOOP && stores_kept(f, &s->body));
+        only &= puts || s->kind == TP_COMPUTE || s->kind == TP_LOOP;
+    }
+    return any && only;
+}
+
 static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t *n)
 {
     int64_t hi;
@@ -401,6 +453,8 @@ static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t 
     if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
         return false;
     bool few = tp_turns(*lo, hi, s->by, n) && *n <= FLOW_MOST_UNROLLED && *n * f->unrolled <= FLOW_MOST_UNROLLED;
+    if (few && *n * f->unrolled <= FLOW_MOST_KEEPING && stores_kept(f, &s->body))
+        return true;
     f->out->summarised |= few && !f->unroll;
     return few && f->unroll;
 }
@@ -420,7 +474,7 @@ static void loop_head(flow *f, const flow_state *entry, const flow_state *guess,
             flow_join(f, &l, &guess->refs[o], later, back, true);
             f->now.refs[o] = l;
         }
-    for (uint32_t v = 0; v < f->p->values.len; v++)
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
         if (slots[v]) {
             flow_value l = {.meaning = carried[v]};
             flow_join(f, &l.leaks, &entry->values[v].leaks, first, NULL, true);
@@ -442,7 +496,7 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
         changed |= flow_weaken(f, &guess->refs[o], &left, changing, f->k->operands[o].ref_rank,
                                f->k->operands[o].ref_shape, how);
     }
-    for (uint32_t v = 0; v < f->p->values.len; v++)
+    for (uint32_t v = 0; v < f->p->values.len; v++) /* what SMEM keeps leaks as memory */
         if (slots[v])
             changed |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing,
                                    f->p->values.at[v].rank, f->p->values.at[v].dims, how);
@@ -464,6 +518,33 @@ void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
     flow_walk(f, &s->body);
 }
 
+/* What the loop carries stands for something else in conditions from here on. */
+static void retire_carried(flow *f, tp_expr counter)
+{
+    for (uint32_t i = f->nkept; i < f->out->kept.len; i++) {
+        uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
+        if (!tp_same(f->out->kept.at[i].turn, counter))
+            continue;
+        for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+            f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
+        for (uint32_t v = 0; v < flow_nvalues(f); v++)
+            f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+    }
+}
+
+/* ... and as a number. */
+static void forget_carried(flow *f, tp_expr counter)
+{
+    retire_carried(f, counter);
+    for (uint32_t i = f->nkept; i < f->out->kept.len; i++)
+        for (uint32_t v = 0; v < flow_nvalues(f) && tp_same(f->out->kept.at[i].turn, counter); v++) {
+            tp_expr *is = &f->now.values[v].meaning;
+            uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
+            if (is->id && tp_expr_mentions(f->a->p, *is, sym))
+                *is = (tp_expr){0};
+        }
+}
+
 /* The turns 0, …, count - 1 of a loop that is entered now; count: no id, unknown. In a loop that is unrolled around it
  * the range is another one each time, and what was recorded keeps the path. */
 static void start_counter(flow *f, tp_expr counter, tp_expr count)
@@ -481,8 +562,9 @@ static void start_counter(flow *f, tp_expr counter, tp_expr count)
         f->path = flow_and(f, f->path, flow_compare(f, TP_E_LT, counter, count));
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
-    for (uint32_t v = 0; v < f->p->values.len; v++)
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
         f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+    forget_carried(f, counter);
 }
 
 static void walk_turns(flow *f, const tp_statement *s);
@@ -496,6 +578,10 @@ static void walk_loop(flow *f, const tp_statement *s)
     if (constant_trips(f, s, &lo, &trips)) {
         int64_t outer = f->unrolled;
         f->unrolled *= trips ? trips : 1;
+        if (f->recording && !f->unroll)
+            flow_list_turns(f, (tp_flow_turns){s, f->loop[s->var], flow_meaning(f, s->lo), flow_meaning(f, s->hi),
+                                               tp_const(p, trips), TP_NEWN(f->a->arena, tp_expr, flow_nvalues(f)),
+                                               false, false});
         for (int64_t t = 0; t < trips; t++)
             walk_for(f, s, tp_const(p, lo + t * s->by));
         f->unrolled = outer;
@@ -521,13 +607,13 @@ static void walk_turns(flow *f, const tp_statement *s)
         count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
     }
     start_counter(f, counter, count);
-    bool *slots = TP_NEWN(f->a->arena, bool, f->p->values.len), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
+    bool *slots = TP_NEWN(f->a->arena, bool, flow_nvalues(f)), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
     bool *changing = flow_own_variables(f), recording = f->recording;
-    collect_slots(&s->test, slots, refs);
-    collect_slots(&s->body, slots, refs);
+    collect_slots(f, &s->test, slots, refs);
+    collect_slots(f, &s->body, slots, refs);
     tp_expr variable = a.id ? tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), counter)) : (tp_expr){0};
     flow_state entry = flow_copy_state(f, &f->now);
-    flow_state guess = {TP_NEWN(f->a->arena, flow_value, f->p->values.len),
+    flow_state guess = {TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
                         TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
     tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
     bool *ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k)); /* the last turn leaves what no other one does */
@@ -551,8 +637,11 @@ static void walk_turns(flow *f, const tp_statement *s)
             f->entered = flow_and(f, around, flow_compare(f, TP_E_GE, count, one));
         f->now = flow_copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
-        flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false});
+        flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false, false});
         flow_walk_turn(f, s, variable);
+        for (uint32_t v = 0; v < f->p->values.len; v++)
+            if (slots[v] && flow_kept_by(f, s, v))
+                flow_kept_by(f, s, v)->left = f->now.values[v].meaning;
         flow_note_loop(f, TP_FLOW_END, counter, count);
     }
     f->path_exact = exact;
@@ -574,15 +663,17 @@ static void walk_turns(flow *f, const tp_statement *s)
             flow_join(f, &end.refs[o], &entry.refs[o], none, NULL, known);
             flow_join(f, &end.refs[o], ends[o] ? &f->now.refs[o] : &guess.refs[o], some, last, known);
         }
-    for (uint32_t v = 0; v < f->p->values.len; v++)
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
         if (slots[v]) {
             end.values[v] = (flow_value){.meaning = {0}};
             if (known && carried[v].id)
-                end.values[v].meaning = tp_expr_normal(p, tp_expr_subst(p, carried[v], turned, tp_sym_count(p)));
+                end.values[v].meaning =
+                    flow_searched(f, tp_expr_normal(p, tp_expr_subst(p, carried[v], turned, tp_sym_count(p))));
             flow_join(f, &end.values[v].leaks, &entry.values[v].leaks, none, NULL, known);
             flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
         }
     f->now = end;
+    retire_carried(f, counter);
 }
 
 /* ---- statements ---- */
@@ -634,103 +725,4 @@ void flow_walk(flow *f, const tp_region *r)
         case TP_LEAVE: flow_note_leave(f, s->scope); break;
         }
     }
-}
-
-/* ---- preparing ---- */
-
-static tp_expr new_variable(flow *f, const char *name, tp_expr extent)
-{
-    tp_exprs *p = f->a->p;
-    tp_expr e = tp_sym_new(p, tp_printf(f->a->arena, "%s%u", name, f->out->vars.len));
-    tp_var v = {.sym = (uint32_t)tp_expr_get(p, e)->value, .lo = tp_const(p, 0), .multiple_of = 1, .step = true};
-    v.hi = extent.id ? tp_op2(p, TP_E_SUB, extent, tp_const(p, 1)) : v.lo;
-    tp_push(f->a->arena, f->out->vars, v);
-    tp_push(f->a->arena, f->counters, !extent.id);
-    return e;
-}
-
-/* Every symbol is made before the first proof. */
-static void make_variables(flow *f, const tp_region *r)
-{
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_statement *s = &r->at[i];
-        if (s->kind == TP_LOOP || s->kind == TP_WHILE)
-            f->loop[s->kind == TP_LOOP ? s->var : s->value] = new_variable(f, "loop", (tp_expr){0});
-        const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
-        uint32_t n = !inst ? 0 : inst->prim == TP_P_DOT ? inst->ncontract : 0;
-        if (inst && (tp_prim_reduces(inst->prim) || tp_prim_scans(inst->prim)))
-            n = inst->nints;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t axis = (uint32_t)inst->ints[inst->prim == TP_P_DOT ? 2 * k : k];
-            tp_expr v = new_variable(f, "t", f->p->values.at[inst->args[0]].dims[axis]);
-            if (k == 0)
-                f->reduced[inst->out] = v;
-        }
-        make_variables(f, &s->test);
-        make_variables(f, &s->body);
-        make_variables(f, &s->orelse);
-    }
-}
-
-static uint32_t count_statements(const tp_region *r)
-{
-    uint32_t n = r->len;
-    for (uint32_t i = 0; i < r->len; i++)
-        n += count_statements(&r->at[i].test) + count_statements(&r->at[i].body) + count_statements(&r->at[i].orelse);
-    return n;
-}
-
-static bool compares(tp_prim p)
-{
-    return p >= TP_P_EQ && p <= TP_P_GE;
-}
-
-static void mark_index(flow *f, const tp_access *a)
-{
-    for (uint32_t d = 0; a && d < f->k->operands[a->operand].ref_rank; d++)
-        if (a->subs[d].kind != TP_SUB_FULL)
-            f->feeds[a->subs[d].start] = true;
-    if (a && a->guarded)
-        f->feeds[a->mask] = true;
-}
-
-/* Backwards, until nothing changes: what masks, indices and bounds are made of. */
-static bool mark_feeds(flow *f, const tp_region *r)
-{
-    bool changed = false;
-    for (uint32_t i = r->len; i-- > 0;) {
-        const tp_statement *s = &r->at[i];
-        const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
-        if (s->kind == TP_LOOP)
-            f->feeds[s->lo] = f->feeds[s->hi] = true;
-        mark_index(f, s->access);
-        mark_index(f, s->from);
-        mark_index(f, s->semaphore);
-        mark_index(f, inst ? inst->access : NULL);
-        for (uint32_t k = 0; inst && inst->prim == TP_P_READ && k < inst->nargs; k++)
-            f->feeds[inst->args[k]] = true;
-        if (inst && inst->prim == TP_P_TAKE)
-            f->feeds[inst->args[1]] = true;
-        if (s->kind == TP_ASSIGN && f->feeds[s->var] && !f->feeds[s->value])
-            changed = f->feeds[s->value] = true;
-        for (uint32_t k = 0; inst && (f->feeds[inst->out] || compares(inst->prim)) && k < inst->nargs; k++)
-            if (!f->feeds[inst->args[k]])
-                changed = f->feeds[inst->args[k]] = true;
-        changed |= mark_feeds(f, &s->body);
-        changed |= mark_feeds(f, &s->orelse);
-        changed |= mark_feeds(f, &s->test);
-    }
-    return changed;
-}
-
-void flow_walk_body(void *arg)
-{
-    flow *f = arg;
-    for (uint32_t d = 0; d < TP_MAX_RANK; d++)
-        f->out->lane[d] = tp_sym_new(f->a->p, tp_printf(f->a->arena, "lane%u", d));
-    make_variables(f, &f->p->statements);
-    f->most_work = FLOW_LEAST_WORK + FLOW_WALKS * count_statements(&f->p->statements);
-    while (mark_feeds(f, &f->p->statements)) {
-    }
-    flow_walk_grid(f);
 }

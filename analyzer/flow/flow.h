@@ -131,11 +131,26 @@ typedef struct tp_flow_turns {
     tp_expr lo, hi, count;  /* its bounds, and how many turns; no ids: not known */
     const tp_expr *carried; /* by value: what it is when the turn begins; no id: not known */
     bool again;             /* it is entered at several places, each with its own bounds: those of the first one */
+    bool kept;              /* its bounds speak of what is kept from step to step */
 } tp_flow_turns;
+
+/* An int32 that steps keep for later ones in SMEM, or turns of a loop in a variable (kept.c). */
+typedef struct tp_kept {
+    const tp_statement *loop; /* NULL: SMEM, */
+    uint32_t operand;         /* ... there, */
+    int64_t at[TP_MAX_RANK];  /* ... this element */
+    tp_vid value;             /* a loop's: the variable */
+    tp_expr turn;             /* the symbol that counts the turns; of steps the last axis; no id: there is no axis */
+    tp_expr head;        /* a symbol: what it holds when a step or a turn but the first begins, if that is defined */
+    tp_expr left;        /* ... when the step or turn ends, over these symbols; no id: not known */
+    bool known;          /* else it has no meaning */
+    uint32_t var, range; /* the symbol among the variables of the walk; of kept.c */
+} tp_kept;
 
 typedef struct tp_flow {
     TP_VEC(tp_flow_event) events;
     TP_VEC(tp_flow_turns) turns;
+    TP_VEC(tp_kept) kept; /* SMEM first */
     TP_VEC(tp_sink) sinks;
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];

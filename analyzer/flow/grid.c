@@ -264,10 +264,11 @@ static bool *placing_axes(flow *f, uint32_t operand, bool *changing)
 
 static void start_step(flow *f, const tp_leaks *guess)
 {
-    f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, f->p->values.len),
+    f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
                           TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
     f->path = f->entered = flow_yes(f);
     f->path_exact = true;
+    flow_begin_kept(f);
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (!flow_is_received(f, o))
             f->now.refs[o] = f->k->operands[o].role == TP_INPUT ? outside(f, o) : from_before(f, o, &guess[o]);
@@ -326,7 +327,7 @@ static void find_quiet(flow *f, const tp_leaks *nothing)
     f->noting = false;
 }
 
-void flow_walk_grid(flow *f)
+static void walk_grid(flow *f)
 {
     uint32_t n = tp_noperands(f->k), inputs = f->k->ninputs;
     tp_leaks *guess = TP_NEWN(f->a->arena, tp_leaks, n);
@@ -341,10 +342,12 @@ void flow_walk_grid(flow *f)
         changed = false;
         if (round > FLOW_MAX_ROUNDS + 1 + n) /* a source may reach one more buffer in each */
             f->out->gave_up = TP_S("no invariant was found for what a step inherits from the step before");
-        start_step(f, guess);
-        flow_walk(f, &f->p->statements);
-        if (f->out->gave_up.n)
-            return;
+        do {
+            start_step(f, guess);
+            flow_walk(f, &f->p->statements);
+            if (f->out->gave_up.n)
+                return;
+        } while (flow_widen_kept(f));
         for (uint32_t o = inputs; o < n; o++) {
             tp_leaks found = leaks_after(f, o);
             bool extra = round && first[o] != changing[o]; /* its first round was one more */
@@ -359,4 +362,11 @@ void flow_walk_grid(flow *f)
     for (uint32_t o = inputs; o < inputs + f->k->noutputs; o++)
         if (!f->k->operands[o].discard)
             copy_out(f, o);
+}
+
+void flow_walk_body(void *arg)
+{
+    flow *f = arg;
+    flow_prepare(f);
+    walk_grid(f);
 }

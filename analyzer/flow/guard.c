@@ -314,6 +314,7 @@ void flow_add(flow *f, tp_leaks *list, tp_leak leak)
     if (f->noting || flow_is_false(f, leak.when))
         return;
     leak.signature = signature(f, leak.when);
+    leak.exact &= !flow_speaks_of_kept(f, leak.when);
     if (any_subsumes(f, list, &leak))
         return;
     uint32_t count = 0;
@@ -399,4 +400,23 @@ bool *flow_own_variables(flow *f)
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         marks[f->out->vars.at[i].sym] = true;
     return marks;
+}
+
+tp_expr flow_new_variable(flow *f, const char *name, tp_expr extent)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr e = tp_sym_new(p, tp_printf(f->a->arena, "%s%u", name, f->out->vars.len));
+    tp_var v = {.sym = (uint32_t)tp_expr_get(p, e)->value, .lo = tp_const(p, 0), .multiple_of = 1, .step = true};
+    v.hi = extent.id ? tp_op2(p, TP_E_SUB, extent, tp_const(p, 1)) : v.lo;
+    tp_push(f->a->arena, f->out->vars, v);
+    tp_push(f->a->arena, f->counters, !extent.id);
+    return e;
+}
+
+bool flow_speaks_of_kept(const flow *f, tp_expr e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->out->kept.len && e.id && !any; i++)
+        any = tp_expr_mentions(f->a->p, e, (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value);
+    return any;
 }

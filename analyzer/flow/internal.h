@@ -11,7 +11,7 @@ typedef struct flow_value {
 } flow_value;
 
 typedef struct flow_state {
-    flow_value *values; /* by value number */
+    flow_value *values; /* by value number, behind them those of kept elements */
     tp_leaks *refs;     /* by operand */
 } flow_state;
 
@@ -27,6 +27,13 @@ typedef struct flow_carried {
     tp_expr path;
     const tp_expr *entry, *form; /* meanings of all values where it is entered, and at the head of a turn */
 } flow_carried;
+
+/* Of a loop that only computes: symbols for what it may search (least.c). No ids: it is none. */
+typedef struct flow_search {
+    tp_expr found; /* what a turn begins with; a variable */
+    tp_expr at, inside;
+    uint32_t table;
+} flow_search;
 
 /* An answered question of guess.c: the expressions in it, sorted, then its variables. */
 typedef struct flow_query {
@@ -49,9 +56,11 @@ typedef struct flow {
     const tp_flow_turn *turn; /* of the innermost `for` that is walked */
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */
     tp_expr *loop;            /* per value: the counter of the loop whose variable it is */
+    flow_search *search;      /* per value: of the loop whose variable it is */
     const tp_inst **made;     /* per value: what computes it, once that was walked */
     tp_expr data;             /* a symbol, for integers that depend on data */
     bool *feeds;              /* per value: does a mask, an index or a bound come from it? */
+    bool *kept_feeds;         /* per operand: does one of what SMEM keeps there? */
     TP_VEC(tp_vid) variables; /* values that statements assign */
     TP_VEC(bool) counters;    /* per variable of the walk: counts a loop (else it is reduced over) */
     bool *quiet;              /* per operand: stored to in the last step of the last axis only (grid.c) */
@@ -63,6 +72,9 @@ typedef struct flow {
     uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
     TP_VEC(flow_carried) carried;
+    uint32_t nkept;                   /* of out->kept those of SMEM */
+    bool *doubted;                    /* per value: a load from what SMEM keeps, of an element that may be undefined */
+    bool doubted_now;                 /* one more of them */
     TP_VEC(uint64_t) signatures;      /* per condition, of its conjuncts (guard.c); 0: not asked yet, or none */
     TP_VEC(flow_conjuncts) conjuncts; /* by expression, once asked for */
     TP_VEC(tp_expr) opposite;         /* per condition: what holds where it does not; no id: not asked yet */
@@ -76,6 +88,7 @@ typedef struct flow {
  * x == 0 or x != 0 with x in polynomial normal form, so that complements meet. */
 enum {
     FLOW_MOST_UNROLLED = 64,
+    FLOW_MOST_KEEPING = 8,
     FLOW_MAX_ROUNDS = 8,
     FLOW_LEAST_WORK = 6000,
     FLOW_WALKS = 16,
@@ -149,12 +162,13 @@ bool flow_weaken(flow *f, tp_leaks *guess, const tp_leaks *found, const bool *ch
 /* What a load of an input is of which "values" are declared: entries of the array; no id: not known. The value's lanes
  * stand for lanes of the window by to_ref; NULL: they are these. */
 tp_expr flow_entries(flow *f, const tp_operand *o, const tp_expr *to_ref);
-void flow_walk_grid(flow *f);
 /* Add to the leaks of what is read of an output that stays where it is, where steps may run in any order. */
 void flow_unordered(flow *f, uint32_t operand, tp_leaks *into);
 /* A store to it is walked, to the lanes that are inside. */
 void flow_note_store(flow *f, uint32_t operand, tp_expr inside);
-/* flow.c: all steps, after what the walk needs is made; its argument is a flow. */
+/* prepare.c: what the walk needs before it begins. */
+void flow_prepare(flow *f);
+/* All steps; its argument is a flow. */
 void flow_walk_body(void *arg);
 /* once.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
 void flow_walk_again(tp_analysis *a);
@@ -168,6 +182,13 @@ void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
  */
 const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entry, const bool *slots, tp_expr counter,
                           tp_expr count, tp_expr first);
+/* least.c: symbols for a loop that may search. */
+void flow_make_search(flow *f, const tp_statement *s);
+/* What is carried at the head of turn number `counter` of a loop that begins with `entry` and makes `after` of
+ * f->search[].found, if it searches; a guess. No id: it does not. */
+tp_expr flow_search_form(flow *f, const tp_statement *s, tp_expr entry, tp_expr after, tp_expr counter);
+/* min(m + count, L[m]) behind all turns: L[m], where that is shown. Another expression as it is. */
+tp_expr flow_searched(flow *f, tp_expr e);
 /* into += what is undefined in some lane: conditions on lanes are dropped. */
 void flow_any_lane(flow *f, tp_leaks *into, const tp_leaks *from);
 void flow_load(flow *f, const tp_inst *i);
@@ -183,6 +204,40 @@ static inline bool flow_is_received(const flow *f, uint32_t operand)
 {
     return f->a->received && f->a->received[operand];
 }
+/* kept.c: int32 that SMEM keeps from step to step. Their symbols. */
+void flow_make_kept(flow *f);
+/* ... and of integers that loops carry; without the symbol that counts their turns. */
+void flow_make_carried(flow *f, const tp_region *r);
+/* Is the expression in its range? Else the next wider one is its range, or it has no meaning any more. */
+bool flow_keep_in_range(flow *f, tp_kept *k, tp_expr e);
+void flow_set_range(flow *f, const tp_kept *k); /* NULL: nothing */
+/* That of a variable that the loop carries; NULL: none. */
+tp_kept *flow_kept_by(flow *f, const tp_statement *loop, uint32_t value);
+/* How often a body may be walked for them. */
+uint32_t flow_kept_work(const flow *f);
+/* Does this store to one of them? */
+bool flow_keeps(const flow *f, const tp_statement *s);
+/* A step begins. */
+void flow_begin_kept(flow *f);
+/* The elements of a ref for which `inside` (over its lanes) holds become `value` (no id: something). */
+void flow_store_kept(flow *f, uint32_t operand, tp_expr inside, tp_expr value);
+void flow_forget_kept(flow *f, uint32_t operand);
+/* What is read of the one element for which it holds; no id: not known. */
+tp_expr flow_load_kept(flow *f, uint32_t operand, tp_expr inside);
+/* A step has ended: true if less is known than was guessed. */
+bool flow_widen_kept(flow *f);
+/* Does e speak of what is kept, as it is when a step or turn begins? What is found for such a value may never be. */
+bool flow_speaks_of_kept(const flow *f, tp_expr e);
+/* guard.c: a variable of the walk, from 0 below the extent; no id: it counts a loop. */
+tp_expr flow_new_variable(flow *f, const char *name, tp_expr extent);
+static inline tp_vid flow_kept_value(const flow *f, uint32_t i)
+{
+    return (tp_vid)(f->p->values.len + i);
+}
+static inline uint32_t flow_nvalues(const flow *f)
+{
+    return f->p->values.len + f->nkept;
+}
 /* events.c: what happens in a step, in order, where the body starts copies; nothing while nothing is recorded. */
 /* grid.c: nothing was written to the operand, where the condition holds. */
 tp_leaks flow_unwritten(flow *f, uint32_t operand, tp_expr when);
@@ -191,7 +246,8 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s);
 void flow_note_leave(flow *f, tp_scope scope);
 void flow_note_copy_within(flow *f, const tp_statement *s);
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count);
-/* The loop begins: its event, and what is known of its turns. */
+/* The loop begins: its event, and what is known of its turns; that alone. */
+void flow_list_turns(flow *f, tp_flow_turns turns);
 void flow_note_turns(flow *f, tp_flow_turns turns);
 /* far.c: does some step write each element of an output that stays where it is? Told for copies that steps, and turns
  * of loops, start under conditions of their own. What the proof costs and rests on is added. */

@@ -31,6 +31,8 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
     f->made = TP_NEWN(a->arena, const tp_inst *, n);
+    f->search = TP_NEWN(a->arena, flow_search, n);
+    f->doubted = TP_NEWN(a->arena, bool, n);
     f->data = tp_sym_new(a->p, TP_S("data"));
     f->feeds = TP_NEWN(a->arena, bool, n);
     f->quiet = TP_NEWN(a->arena, bool, tp_noperands(a->k));

@@ -1,6 +1,7 @@
-/* Integers that loops carry: every pair of updates from a list, from every start, in a loop and in a loop in a loop,
- * with places that the two tell. What lint says of the places for all sizes is what the machine does at small ones.
- * TEST_EVERY=1: all of them; else every so many, from the one that TEST_SEED names. */
+/* Integers that loops carry, or SMEM keeps from step to step: every pair of updates from a list, from every start, in a
+ * loop, in a loop in a loop, in each step and in some of them, with places that the two tell. What lint says of the
+ * places for all sizes is what the machine does at small ones. TEST_EVERY=1: all of them; else every so many, from the
+ * one that TEST_SEED names. */
 #include "tests/unit/replay.h"
 
 enum { EVERY = 23, MOST_TURNS = 9, EXTENTS = 4 };
@@ -26,15 +27,37 @@ static const char *const UPDATES[] = {
     "(s + t) % 2",
     "where(s == 2, 0, s + 1)",
     "where(s > 0, s - 1, 3)",
+    "where(t % 3 == 1, 1 - s, s)",
+    "where(t > 2, (s + 1) % 3, s)",
 };
 static const char *const HELPERS[] = {"r", "s", "1 - r", "(r + 1) % 3", "r + 1", "t"};
 enum { NUPDATES = sizeof UPDATES / sizeof *UPDATES, NHELPERS = sizeof HELPERS / sizeof *HELPERS };
 
 /* Where the place is used. */
-typedef enum shape { IN_LOOP, BEHIND, NESTED, GUARDED, SHAPES } shape;
+typedef enum shape { IN_LOOP, BEHIND, NESTED, GUARDED, KEPT, KEPT_IN_SOME, SHAPES } shape;
+
+/* Step t finds s and r in SMEM. */
+static const char *kept_spec(tp_arena *a, uint32_t s, uint32_t r, int64_t start, int64_t extent, shape how)
+{
+    const char *margin = how == KEPT_IN_SOME ? "    " : "";
+    return tp_printf(
+               a,
+               "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1, "
+               "\"max\": 1000}}, \"grid\": [{\"axis\": \"t\", \"steps\": \"N\"}], \"inputs\": [], \"outputs\": "
+               "[{\"name\": \"o\", \"dtype\": \"int32\", \"shape\": [2], \"block_shape\": [2], \"index_map\": "
+               "[0]}], \"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [%lld]}, {\"name\": "
+               "\"state\", \"dtype\": \"int32\", \"shape\": [2], \"memory_space\": \"smem\"}], \"kernel\": "
+               "[\"o[...] = 0\", \"if t == 0:\", \"    state[0] = %lld\", \"    state[1] = 1\", \"s = state[0]\", "
+               "\"r = state[1]\", \"buf[s] = 1\", %s\"%sstate[0] = %s\", \"%sstate[1] = %s\"]}",
+               (long long)extent, (long long)start, *margin ? "\"if t % 3 != 1:\", " : "", margin, UPDATES[s], margin,
+               HELPERS[r])
+        .p;
+}
 
 static const char *spec_of(tp_arena *a, uint32_t s, uint32_t r, int64_t start, int64_t extent, shape how)
 {
+    if (how >= KEPT)
+        return kept_spec(a, s, r, start, extent, how);
     tp_str turn =
         tp_printf(a, "\"%snext = %s\", \"%sr = %s\", \"%ss = next\"", how == NESTED ? "        " : "    ", UPDATES[s],
                   how == NESTED ? "        " : "    ", HELPERS[r], how == NESTED ? "        " : "    ");
@@ -59,7 +82,7 @@ typedef struct tally {
     uint64_t programs, refused, proven, violated, unknown, unsound, alarms;
 } tally;
 
-static void judge(const char *spec, tally *t)
+static void judge(const char *spec, int64_t least, tally *t)
 {
     static const tp_rule *only[1];
     loaded *l = load_text(spec);
@@ -76,7 +99,7 @@ static void judge(const char *spec, tally *t)
         bad |= r.findings.at[i].verdict == TP_VIOLATED;
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
-    for (int64_t n = 0; n <= MOST_TURNS; n++) {
+    for (int64_t n = least; n <= MOST_TURNS; n++) {
         tp_trap trap;
         env[k->sizes[0].sym] = n;
         traps |= run_at(l->arena, k, env, &trap) == TP_E_TRAP;
@@ -103,7 +126,7 @@ static void places_that_loops_carry(void **unused)
                     for (shape how = 0; how < SHAPES; how++) {
                         tp_arena *a = tp_arena_new(0);
                         if (at++ % every == 0)
-                            judge(spec_of(a, s, r, start, extent, how), &t);
+                            judge(spec_of(a, s, r, start, extent, how), how >= KEPT, &t);
                         tp_arena_free(a);
                     }
     print_message("carried: %llu programs, %llu refused; %llu proven, %llu violated, %llu unknown; %llu unsound, %llu "

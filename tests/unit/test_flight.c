@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { TRIALS = 120, MOST_STEPS = 7, MOST_ROWS = 4, MOST_LINES = 24 };
+enum { TRIALS = 120, MOST_STEPS = 7, MOST_ROWS = 4, MOST_LIVE = 5, MOST_LINES = 24 };
 
 /* Idioms, line by line. */
 static const char *const IDIOMS[][MOST_LINES] = {
@@ -86,6 +86,35 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "        copy_start(x[ds(2 * (t + 1), 2), :], buf[(t + 1) % 2, :, :], sem[(t + 1) % 2])",
      "    copy_wait(x[ds(2 * t, 2), :], buf[t % 2, :, :], sem[t % 2])", "    acc[...] += buf[t % 2, :, :]",
      "o[...] = acc[...]"},
+    /* the slot in SMEM, turned by each step; over two axes; with a flag; by live rows alone, of which the next one is
+     * beside this one, or searched */
+    {"if i == 0:", "    state[0] = 0", "    copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])", "s = state[0]",
+     "if i + 1 < num_programs(i):", "    copy_start(x[ds(2 * (i + 1), 2), :], buf[1 - s, :, :], sem[1 - s])",
+     "copy_wait(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])", "o[...] = buf[s, :, :]", "state[0] = 1 - s"},
+    {"if i == 0:", "    state[0] = 0", "    state[1] = 1", "s = state[0]",
+     "if state[1] == 1:", "    copy_start(x[ds(2 * i, 2), :], buf[s, :, :], sem[0])", "state[1] = 0",
+     "copy_wait(x[ds(2 * i, 2), :], buf[s, :, :], sem[0])",
+     "if i + 1 < num_programs(i):", "    copy_start(x[ds(2 * (i + 1), 2), :], buf[1 - s, :, :], sem[0])",
+     "    state[0] = 1 - s", "o[...] = buf[s, :, :]"},
+    {"if i * M + j == 0:", "    state[0] = 0", "    copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])", "s = state[0]",
+     "if i * M + j + 1 < N * M:", "    copy_start(x[ds(2 * (i * M + j + 1), 2), :], buf[1 - s, :, :], sem[1 - s])",
+     "copy_wait(x[ds(2 * (i * M + j), 2), :], buf[s, :, :], sem[s])", "o[...] = buf[s, :, :]", "state[0] = 1 - s"},
+    {"if i == 0:", "    state[0] = 0",
+     "    if rows[0] == 1:", "        copy_start(x[ds(0, 2), :], buf[0, :, :], sem[0])", "s = state[0]",
+     "o[...] = full((2, 4), 1, float32)", "if rows[i] == 1:", "    copy_wait(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])",
+     "    o[...] = buf[s, :, :]", "    s = 1 - s", "if i + 1 < num_programs(i):", "    if rows[i + 1] == 1:",
+     "        copy_start(x[ds(2 * (i + 1), 2), :], buf[s, :, :], sem[s])", "state[0] = s"},
+    {"if i == 0:", "    state[0] = 0", "    state[1] = 1", "o[...] = full((2, 4), 1, float32)", "if rows[i] == 1:",
+     "    s = state[0]", "    if state[1] == 1:", "        copy_start(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])",
+     "    state[1] = 0", "    n = i + 1", "    for t in range(i + 1, N):", "        n = n + 1 if rows[n] == 0 else n",
+     "    if n < N:", "        copy_start(x[ds(2 * n, 2), :], buf[1 - s, :, :], sem[1 - s])",
+     "        state[0] = 1 - s", "    copy_wait(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])",
+     "    o[...] = buf[s, :, :]"},
+    {"if i == 0:", "    state[0] = 0", "    state[1] = 1", "o[...] = full((2, 4), 1, float32)", "if rows[i] == 1:",
+     "    s = state[0]", "    if state[1] == 1:", "        copy_start(x[ds(2 * i, 2), :], buf[s, :, :], sem[0])",
+     "    state[1] = 0", "    n = i + 1", "    for t in range(i + 1, N):", "        n = n + 1 if rows[n] == 0 else n",
+     "    copy_wait(buf[s, :, :], buf[s, :, :], sem[0])", "    o[...] = buf[s, :, :]",
+     "    if n < N:", "        copy_start(x[ds(2 * n, 2), :], buf[1 - s, :, :], sem[0])", "    state[0] = 1 - s"},
     /* semaphores that count: from step to step, by loops, credits for two, two axes */
     {"if i + 1 < num_programs(i):", "    semaphore_signal(count[(i + 1) % 2])",
      "if i > 0:", "    semaphore_wait(count[i % 2])", "o[...] = full((2, 4), 1, float32)"},
@@ -171,6 +200,27 @@ static void change(program *p)
         {">= 1", ">= 2"},
         {"ahead[(i + 1) % 2]", "sem[(i + 1) % 2]"},
         {"buf[(t + 1) % 2", "head[(t + 1) % 2"},
+        {"[1 - s", "[s"},
+        {"[s", "[1 - s"},
+        {"= 1 - s", "= s"},
+        {"= s", "= 1 - s"},
+        {"state[0]", "state[1]"},
+        {"state[1]", "state[0]"},
+        {"== 1:", "== 0:"},
+        {"== 0 else", "== 1 else"},
+        {"n < N", "n <= N"},
+        {"n < N", "n + 1 < N"},
+        {"range(i + 1, N)", "range(i + 2, N)"},
+        {"range(i + 1, N)", "range(i, N)"},
+        {"n = i + 1", "n = i"},
+        {"2 * n", "2 * i"},
+        {"rows[i + 1]", "rows[i]"},
+        {"rows[n]", "rows[i]"},
+        {"state[1] = 0", "state[1] = 1"},
+        {"state[1] = 0", "state[1] = rows[i]"},
+        {"state[0] = 0", "state[0] = 1"},
+        {"1 - s", "(s + 1) % 2"},
+        {"1 - s", "(s + i) % 2"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];
@@ -197,7 +247,8 @@ static void change(program *p)
 static const char *spec_of(const program *p)
 {
     tp_buf b = {.arena = p->a};
-    bool out = false, acc = false, rows = false, bag = false, two = false, count = false, head = false;
+    bool out = false, acc = false, rows = false, bag = false, two = false, count = false, head = false, state = false,
+         live = false;
     for (uint32_t i = 0; i < p->n; i++) {
         tp_buf_printf(&b, "%s\"%.*s\"", i ? ", " : "", TP_FMT(p->lines[i]));
         out |= strstr(tp_cstr(p->a, p->lines[i]), "y[") != NULL;
@@ -206,22 +257,29 @@ static const char *spec_of(const program *p)
         two |= strstr(tp_cstr(p->a, p->lines[i]), "two[") != NULL;
         head |= strstr(tp_cstr(p->a, p->lines[i]), "head") != NULL;
         count |= strstr(tp_cstr(p->a, p->lines[i]), "count[") != NULL;
+        state |= strstr(tp_cstr(p->a, p->lines[i]), "state[") != NULL;
+        live |= strstr(tp_cstr(p->a, p->lines[i]), "rows[") != NULL;
         rows |= strpbrk(tp_cstr(p->a, p->lines[i]), "jM") != NULL;
     }
     const char *steps = rows ? "N * M" : "N";
     return tp_printf(
                p->a,
                "{\"tileproof\": 1, \"name\": \"flight\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}%s}, "
-               "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}%s], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+               "\"grid\": [{\"axis\": \"i\", \"steps\": \"N\"}%s], %s\"inputs\": [{\"name\": \"x\", \"dtype\": "
                "\"float32\", \"shape\": [\"2 * %s\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": "
                "\"o\", \"dtype\": \"float32\", \"shape\": [\"2 * %s\", 4], \"block_shape\": [2, 4], "
-               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s%s%s{\"name\": \"buf\", \"dtype\": "
+               "\"index_map\": [\"%s\", 0]}%s%s%s], \"scratch\": [%s%s%s%s%s%s{\"name\": \"buf\", \"dtype\": "
                "\"float32\", "
                "\"shape\": [2, 2, 4]}, {\"name\": \"sem\", \"memory_space\": \"dma_semaphore\", \"shape\": "
                "[2]}], \"kernel\": [%.*s]}",
-               rows ? ", \"M\": {\"min\": 1}" : "", rows ? ", {\"axis\": \"j\", \"steps\": \"M\"}" : "", steps, steps,
-               rows ? "i * M + j" : "i", out ? ", {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * " : "",
-               out ? steps : "", out ? "\", 4], \"memory_space\": \"hbm\"}" : "",
+               rows ? ", \"M\": {\"min\": 1}" : "", rows ? ", {\"axis\": \"j\", \"steps\": \"M\"}" : "",
+               live
+                   ? "\"scalar_prefetch\": [{\"name\": \"rows\", \"dtype\": \"int32\", \"shape\": [\"N\"], \"values\": "
+                     "{\"min\": 0, \"max\": 1}}], "
+                   : "",
+               steps, steps, rows ? "i * M + j" : "i",
+               out ? ", {\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"2 * " : "", out ? steps : "",
+               out ? "\", 4], \"memory_space\": \"hbm\"}" : "",
                acc ? "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [2, 4]}, " : "",
                bag ? "{\"name\": \"bag\", \"dtype\": \"float32\", \"shape\": [\"N\", 2, 4]}, " : "",
                two ? "{\"name\": \"two\", \"dtype\": \"float32\", \"shape\": [2, \"N\", 2, 4]}, " : "",
@@ -229,6 +287,7 @@ static const char *spec_of(const program *p)
                       "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, "
                     : "",
                count ? "{\"name\": \"count\", \"memory_space\": \"semaphore\", \"shape\": [3]}, " : "",
+               state ? "{\"name\": \"state\", \"dtype\": \"int32\", \"shape\": [2], \"memory_space\": \"smem\"}, " : "",
                TP_FMT(tp_buf_view(&b)))
         .p;
 }
@@ -236,6 +295,25 @@ static const char *spec_of(const program *p)
 typedef struct tally {
     unsigned specs, refused, proven, violated, unknown, trapping, right, unsound, alarms;
 } tally;
+
+static uint32_t log_2(int64_t n)
+{
+    uint32_t log = 0;
+    while (n >> (log + 1))
+        log++;
+    return log;
+}
+
+/* As many rows as N; live are those whose bit is set. */
+static void bind_rows(tp_arena *a, const tp_kernel *k, int64_t *env, int64_t bits)
+{
+    int64_t n = env[k->sizes[0].sym];
+    tp_table_data *d = TP_NEW(a, tp_table_data);
+    *d = (tp_table_data){.rank = 1, .dims = {n}, .readable = n, .at = TP_NEWN(a, int64_t, n)};
+    for (int64_t i = 0; i < n; i++)
+        d->at[i] = bits >> i & 1;
+    tp_bind_table(env, k->tables[0].sym, d);
+}
 
 static void judge(program *p, tally *t)
 {
@@ -251,12 +329,15 @@ static void judge(program *p, tally *t)
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
     bool open = open_for(&r, "TP504") || open_for(&r, "TP502"), traps = false, flies = false;
-    bool rows = k->nsizes > 1;
-    for (int64_t at = 0; at < (rows ? MOST_ROWS * MOST_ROWS : MOST_STEPS); at++) {
-        env[k->sizes[0].sym] = 1 + (rows ? at / MOST_ROWS : at);
+    bool rows = k->nsizes > 1, live = k->ntables > 0;
+    int64_t points = rows ? MOST_ROWS * MOST_ROWS : live ? (2 << MOST_LIVE) - 2 : MOST_STEPS;
+    for (int64_t at = 0; at < points; at++) {
+        tp_arena *a = tp_arena_new(0);
+        env[k->sizes[0].sym] = 1 + (rows ? at / MOST_ROWS : live ? (int64_t)log_2(at + 2) - 1 : at);
         if (rows)
             env[k->sizes[1].sym] = 1 + at % MOST_ROWS;
-        tp_arena *a = tp_arena_new(0);
+        if (live)
+            bind_rows(a, k, env, at + 2);
         tp_trap trap;
         if (run_at(a, k, env, &trap) == TP_E_TRAP) {
             bool mine = strcmp(trap.rule, "TP502") == 0 || strcmp(trap.rule, "TP504") == 0;

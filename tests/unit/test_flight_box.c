@@ -15,7 +15,7 @@ typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;
 typedef enum when { ALWAYS, FIRST, LATER, NOT_LAST, LAST } when;
 static const char *const GUARDS[] = {NULL, "i == 0", "i > 0", "i + 1 < num_programs(i)", "i == num_programs(i) - 1"};
 static const char *const SLOTS[] = {"0", "1", "i % 2", "(i + 1) % 2"};
-/* The same of a loop, which carries s. */
+/* The same of a loop, which carries s, or of steps that keep it in SMEM. */
 static const char *const GUARDS_IN_LOOP[] = {NULL, "i == 0", "i > 0", "i + 1 < N", "i == N - 1"};
 static const char *const CARRIED[] = {"0", "1", "s", "1 - s"};
 
@@ -45,6 +45,8 @@ typedef struct program {
     uint32_t n;
     bool one;     /* one semaphore for both buffers, else one each */
     bool carried; /* steps are turns of a loop, which carries the slot */
+    bool kept;    /* steps keep the slot in SMEM */
+    bool late;    /* and the first one of them does not turn it */
 } program;
 
 static bool happens(when w, int64_t i, int64_t n)
@@ -53,9 +55,9 @@ static bool happens(when w, int64_t i, int64_t n)
            (w == LAST && i + 1 == n);
 }
 
-static uint32_t buffer_of(const op *o, int64_t i)
+static uint32_t buffer_of(const program *p, const op *o, int64_t i)
 {
-    return o->slot < 2 ? o->slot : (uint32_t)(i + o->slot) % 2;
+    return o->slot < 2 ? o->slot : (uint32_t)((p->late && i ? i - 1 : i) + o->slot) % 2;
 }
 
 /* ---- all schedules ---- */
@@ -88,7 +90,7 @@ static void reach(search *x, uint32_t from, const moment *s)
 /* What the statement makes of one state. False: a schedule that ends there. */
 static bool execute(search *x, const op *o, int64_t i, moment *s)
 {
-    uint32_t b = buffer_of(o, i), sem = x->p->one ? 0 : b;
+    uint32_t b = buffer_of(x->p, o, i), sem = x->p->one ? 0 : b;
     unsigned first = i == 0 ? IN_FIRST_STEP : 0;
     if (o->kind == SIGNAL) {
         s->count[sem]++;
@@ -169,7 +171,7 @@ static const char *spec_of(tp_arena *a, const program *p)
     tp_buf b = {.arena = a};
     for (uint32_t k = 0; k < p->n; k++) {
         const op *o = &p->ops[k];
-        const char *slot = p->carried ? CARRIED[o->slot] : SLOTS[o->slot];
+        const char *slot = p->carried || p->kept ? CARRIED[o->slot] : SLOTS[o->slot];
         const char *margin = tp_printf(a, "%s%s", p->carried ? "    " : "", o->when == ALWAYS ? "" : "    ").p;
         if (o->when != ALWAYS)
             tp_buf_printf(&b, ", \"%sif %s:\"", p->carried ? "    " : "",
@@ -184,7 +186,9 @@ static const char *spec_of(tp_arena *a, const program *p)
             tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
     }
     if (p->carried)
-        tp_buf_printf(&b, ", \"    s = 1 - s\"");
+        tp_buf_printf(&b, ", \"    s = %s\"", p->late ? "1 - s if i > 0 else s" : "1 - s");
+    if (p->kept)
+        tp_buf_printf(&b, ", \"state[0] = %s\"", p->late ? "1 - s if i > 0 else s" : "1 - s");
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
                      "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
@@ -192,9 +196,13 @@ static const char *spec_of(tp_arena *a, const program *p)
                      "\"dtype\": \"int32\", \"shape\": [\"%s\"], \"block_shape\": [2], \"index_map\": [\"%s\"]}], "
                      "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [2, 2]}, {\"name\": \"sem\", "
                      "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, {\"name\": \"count\", \"memory_space\": "
-                     "\"semaphore\", \"shape\": [2]}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
+                     "\"semaphore\", \"shape\": [2]}, {\"name\": \"state\", \"dtype\": \"int32\", \"shape\": [1], "
+                     "\"memory_space\": \"smem\"}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
                      p->carried ? "g" : "i", p->carried ? "1" : "N", p->carried ? "2" : "2 * N", p->carried ? "g" : "i",
-                     p->carried ? ", \"s = full((), 0, int32)\", \"for i in range(N):\"" : "", TP_FMT(tp_buf_view(&b)))
+                     p->carried ? ", \"s = full((), 0, int32)\", \"for i in range(N):\""
+                     : p->kept  ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\""
+                                : "",
+                     TP_FMT(tp_buf_view(&b)))
         .p;
 }
 
@@ -334,8 +342,12 @@ static void lint_says_what_all_schedules_do(void **unused)
         for (uint32_t i = 0; i < sizeof ALPHABETS / sizeof *ALPHABETS; i++)
             extend(&(program){.one = one}, &ALPHABETS[i], &t);
     for (uint32_t one = 0; one < 2; one++)
-        for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t i = 0; i < 2; i++) {
             extend(&(program){.one = one, .carried = true}, &ALPHABETS[i], &t);
+            extend(&(program){.one = one, .kept = true}, &ALPHABETS[i], &t);
+            extend(&(program){.one = one, .carried = true, .late = true}, &ALPHABETS[i], &t);
+            extend(&(program){.one = one, .kept = true, .late = true}, &ALPHABETS[i], &t);
+        }
     print_message(
         "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
         "wrong; %llu unsound, %llu false alarms, %llu that the machine sees otherwise\n",
