@@ -31,9 +31,62 @@ static bool same_blocks(const tp_ref *in, const tp_ref *out)
     return out->visited && !tp_has_element_dims(in->operand);
 }
 
+/* ---- aliases that nobody can tell from two arrays ---- */
+
+static bool overlap(const tp_tensor *a, const tp_tensor *b)
+{
+    size_t size = tp_dtype_size(a->dtype); /* both have it */
+    uintptr_t p = (uintptr_t)a->data, q = (uintptr_t)b->data;
+    return p < q + b->n * size && q < p + a->n * size;
+}
+
+/* Does the index go through all blocks of the dimension, from one step of an axis to the next, or is there but one? */
+static bool counts_blocks(const tp_run_request *r, const tp_dim *d, int64_t extent, bool *used)
+{
+    const tp_kernel *k = r->kernel;
+    const tp_expr_node index = *tp_expr_get(k->exprs, d->index);
+    int64_t block, steps, first;
+    if (tp_expr_eval(k->exprs, d->block, r->env, &block) != TP_EVAL_OK || block < 1)
+        return false;
+    int64_t blocks = extent / block + (extent % block != 0);
+    if (tp_expr_is_const(k->exprs, d->index, &first))
+        return first == 0 && blocks == 1;
+    for (uint32_t a = 0; index.op == TP_E_SYM && a < k->naxes; a++)
+        if (index.value == k->axes[a].sym && !used[a]) {
+            used[a] = true;
+            return tp_expr_eval(k->exprs, k->axes[a].steps, r->env, &steps) == TP_EVAL_OK && steps == blocks;
+        }
+    return false;
+}
+
+bool tp_alias_is_apart(const tp_run_request *r, uint32_t output)
+{
+    const tp_kernel *k = r->kernel;
+    const tp_operand *out = &k->operands[output], *in = &k->operands[out->alias];
+    const tp_tensor *array = &r->arrays[output];
+    bool used[TP_MAX_AXES] = {false};
+    if (r->domain || r->coverage || tp_is_connected(k) || tp_is_far(out) || tp_is_far(in) || out->valid.id ||
+        in->valid.id || out->discard || overlap(array, &r->arrays[out->alias]))
+        return false;
+    for (uint32_t d = 0; d < out->rank; d++) {
+        const tp_dim *o = &out->dims[d], *i = &in->dims[d];
+        if (o->kind == TP_DIM_ELEMENT || i->kind == TP_DIM_ELEMENT || o->index.id != i->index.id ||
+            o->block.id != i->block.id || !counts_blocks(r, o, array->dims[d], used))
+            return false;
+    }
+    for (uint32_t a = 0; a < k->naxes; a++) {
+        int64_t steps;
+        if (!used[a] && (tp_expr_eval(k->exprs, k->axes[a].steps, r->env, &steps) != TP_EVAL_OK || steps != 1))
+            return false;
+    }
+    return true;
+}
+
 void tp_alias_prepare(tp_machine *m, uint32_t output)
 {
     tp_ref *out = &m->refs[output], *in = &m->refs[out->operand->alias];
+    if (tp_alias_is_apart(m->request, output))
+        return;
     tp_alias *x = TP_NEW(m->arena, tp_alias);
     if (out->array->n)
         memcpy(out->array->data, in->array->data, out->array->n * tp_dtype_size(out->operand->dtype));

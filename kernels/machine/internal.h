@@ -388,6 +388,9 @@ void tp_flight_leave(tp_machine *m, tp_scope scope);
 
 /* alias.c */
 void tp_alias_prepare(tp_machine *m, uint32_t output);
+/* Have both operands memory of their own, and at each step the same block, another one at each, and all of them? Then
+ * no step reads or leaves alone what another one writes: they are as two arrays. */
+bool tp_alias_is_apart(const tp_run_request *r, uint32_t output);
 /* After a window was copied in, after a step under a resident output, after a
  * copy-out. Nothing without "alias". */
 void tp_alias_read(tp_machine *m, tp_ref *r);

@@ -155,7 +155,8 @@ typedef struct tp_run_request {
                             * of planes, up to 512; 0: 512 */
     size_t last_cache;     /* bytes: arrays that are larger together are written past it; 0: as the system says */
     uint32_t threads;      /* at most so many share the steps of leading parallel axes, with the same results; 0: one.
-                            * With a domain, coverage, max_work or an alias it is one */
+                            * With a domain, coverage, max_work or an alias to
+                            * the same memory or to other blocks it is one */
     bool counts;           /* fill in what stats say of it */
     tp_observer *observer; /* NULL: nobody; with one the walk has one thread */
     struct tp_pool *pool;  /* where the others' memory comes from, and goes back to; NULL: the system */

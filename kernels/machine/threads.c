@@ -62,7 +62,7 @@ static bool may_share(const tp_run_request *r)
     const tp_kernel *k = r->kernel;
     bool may = !r->domain && !r->coverage && !r->observer && !r->max_work && k->naxes && k->axes[0].parallel;
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
-        may &= k->operands[i].alias < 0 && !tp_has_element_dims(&k->operands[i]);
+        may &= (k->operands[i].alias < 0 || tp_alias_is_apart(r, i)) && !tp_has_element_dims(&k->operands[i]);
     return may;
 }
 

@@ -209,6 +209,6 @@ void tp_streams_prepare(tp_machine *m)
         return;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
-        r->streams = r->in_place && r->operand->alias < 0 && moves(m, r->operand) && !tp_region_any(m->body, loads, &i);
+        r->streams = r->in_place && moves(m, r->operand) && !tp_region_any(m->body, loads, &i);
     }
 }

@@ -2,6 +2,7 @@
  * any number of threads, in order or in a seeded one, with strips of any length and alone, the same bytes. */
 #include <stdlib.h>
 
+#include "kernels/machine/internal.h"
 #include "report/report.h"
 #include "tests/unit/gallery.h"
 
@@ -78,6 +79,98 @@ static void the_gallery_has_one_answer(void **state)
     for_gallery(one_kernel, &t);
     print_message("engine: %u cases of %u gallery kernels, 8 ways each: one answer\n", t.cases, t.kernels);
     assert_true(t.kernels >= 31 && t.cases >= 40);
+}
+
+/* ---- aliases ---- */
+
+static tp_status run_alias(tp_arena *a, const tp_case *c, bool together, uint32_t threads, tp_tensor *arrays,
+                           tp_trap *trap)
+{
+    const tp_kernel *k = c->kernel;
+    tp_str why;
+    for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
+        int64_t dims[TP_MAX_RANK];
+        assert_true(tp_operand_dims(k, &k->operands[i], c->env, dims, &why));
+        arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
+        if (i < k->ninputs)
+            tp_fill_input(k, c->env, i, &arrays[i], TP_INPUT_NORMAL, 8, c->seed);
+        else if (together)
+            arrays[i].data = arrays[k->operands[i].alias].data;
+    }
+    tp_run_request how = {.kernel = k,
+                          .env = c->env,
+                          .arrays = arrays,
+                          .in_order = true,
+                          .threads = threads,
+                          .share_from = 1,
+                          .max_steps = 1000};
+    if (threads > 1) /* views wherever there can be some */
+        how.short_row = 1, how.last_cache = 1;
+    return tp_machine_run(a, &how, trap, NULL);
+}
+
+/* In memory of its own an output is kept apart from its input, where no step can tell; in the input's it never is. Both
+ * ways end alike. */
+static void an_alias_ends_alike_in_any_memory(void **state)
+{
+    static const struct {
+        bool apart;
+        const char *second, *in, *out, *kernel;
+    } ALIASES[] = {
+        {true, "cdiv(N, 128)", "\"i\", \"j\"", "\"i\", \"j\"", "\"o[...] = w[...] * 3\""},
+        {true, "cdiv(N, 128)", "\"i\", \"j\"", "\"i\", \"j\"", "\"o[...] = w[...] * 3\", \"o[...] = o[...] + w[...]\""},
+        {true, "cdiv(N, 128)", "\"i\", \"j\"", "\"i\", \"j\"", "\"if i > 0:\", \"    o[...] = w[...]\""}, /* traps */
+        {false, "cdiv(N, 128)", "\"i\", \"j\"", "\"i\", \"cdiv(N, 128) - 1 - j\"", "\"o[...] = w[...]\""},
+        {false, "cdiv(N, 128)", "\"i\", \"cdiv(N, 128) - 1 - j\"", "\"i\", \"j\"", "\"o[...] = w[...]\""},
+        {false, "cdiv(N, 128) + 1", "\"i\", \"min(j, cdiv(N, 128) - 1)\"", "\"i\", \"min(j, cdiv(N, 128) - 1)\"",
+         "\"o[...] = w[...] + 1\""},
+        {false, "cdiv(N, 128) - 1", "\"i\", \"j\"", "\"i\", \"j\"",
+         "\"o[...] = w[...] + 1\""},                                     /* some are left as they are */
+        {false, "1", "\"i\", 0", "\"i\", 0", "\"o[...] = w[...] + 1\""}, /* the same, by its first blocks */
+        {false, "2", "\"i\", 0", "\"i\", 0", "\"o[...] = w[...] + 1\""},
+        {false, "cdiv(N, 128)", "\"i\", 0", "\"i\", \"j\"", "\"o[...] = w[...] + 1\""},
+        {false, "cdiv(N, 128)", "0, \"j\"", "\"i\", \"j\"", "\"o[...] = w[...] + 1\""}};
+    uint32_t cases = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof ALIASES / sizeof *ALIASES; i++) {
+        char text[2048];
+        snprintf(
+            text, sizeof text,
+            "{\"tileproof\": 1, \"name\": \"alias\", \"target\": \"tpu-v5e\", \"sizes\": {\"M\": {\"min\": 1}, \"N\": "
+            "{\"min\": 129}}, \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 8)\", \"semantics\": \"parallel\"},"
+            "{\"axis\": \"j\", \"steps\": \"%s\"}],"
+            "\"inputs\": [{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"],"
+            "\"block_shape\": [8, 128], \"index_map\": [%s]}],"
+            "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"],"
+            "\"block_shape\": [8, 128], \"index_map\": [%s], \"alias\": \"w\"}],"
+            "\"kernel\": [%s], \"reference\": [\"o = w\"],"
+            "\"cases\": [{\"sizes\": {\"M\": 24, \"N\": 256}}, {\"sizes\": {\"M\": 17, \"N\": 391}}]}",
+            ALIASES[i].second, ALIASES[i].in, ALIASES[i].out, ALIASES[i].kernel);
+        reading r = {.l = load_text(text)};
+        assert_non_null(r.l->spec);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        for (uint32_t n = 0; n < r.cases.len; n++) {
+            const tp_case *c = &r.cases.at[n];
+            tp_arena *a = tp_arena_new(0);
+            tp_tensor one[2], other[2];
+            tp_trap want, got;
+            tp_status st = run_alias(a, c, true, 1, one, &want);
+            for (uint32_t threads = 1; threads <= 2; threads++) {
+                assert_int_equal(run_alias(a, c, false, threads, other, &got), st);
+                tp_run_request how = {.kernel = c->kernel, .env = c->env, .arrays = other};
+                assert_int_equal(tp_alias_is_apart(&how, 1), ALIASES[i].apart);
+                if (st != TP_OK && !tp_str_eq(want.message, got.message))
+                    fail_msg("alias %zu: %.*s, or %.*s", i, TP_FMT(want.message), TP_FMT(got.message));
+                if (st == TP_OK && memcmp(one[1].data, other[1].data, one[1].n * sizeof(float)) != 0)
+                    fail_msg("alias %zu, %.*s, %u threads: another answer", i, TP_FMT(tp_case_text(a, c)), threads);
+            }
+            cases++;
+            tp_arena_free(a);
+        }
+        unload(r.l);
+    }
+    print_message("engine: %u cases of aliases end alike\n", cases);
+    assert_true(cases >= 20);
 }
 
 /* ---- what is added in place ---- */
@@ -435,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(large_inputs_repeat_their_first_elements),
                                        cmocka_unit_test(the_gallery_has_one_answer),
+                                       cmocka_unit_test(an_alias_ends_alike_in_any_memory),
                                        cmocka_unit_test(products_are_added_as_by_two_statements),
                                        cmocka_unit_test(each_core_has_a_number_of_its_own),
                                        cmocka_unit_test(variables_are_what_was_assigned_last),
