@@ -614,6 +614,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     tp_quickly done = m->quick && i->out >= 0 ? tp_quick_exec(m, i) : TP_NOT_QUICK;
     if (done == TP_LOAD_NOW)
         exec_load(m, i);
+    if (done == TP_COMPUTE_NOW)
+        compute(m, i);
     if (done != TP_NOT_QUICK)
         return;
     pay(m, i);

@@ -44,21 +44,27 @@ struct tp_group {
     char *buffers[MOST_PARTS]; /* of a strip each; allocated on first use */
 };
 
-/* Is it one number for all? */
-static bool is_single(const tp_cells *c)
-{
-    return c->n == 1 || (c->viewed && c->flat_row && c->pitch == 0);
-}
-
 static size_t strip_of(const tp_machine *m)
 {
     return m->request->strip ? m->request->strip : STRIP;
+}
+
+enum { NOT_KNOWN, IS_PURE, NOT_PURE };
+
+static bool note_pure(const tp_statement *s, void *machine)
+{
+    tp_machine *m = machine;
+    if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        m->pure[s->inst->out] = tp_is_pure(m, s->inst) ? IS_PURE : NOT_PURE;
+    return false;
 }
 
 void tp_fuse_prepare(tp_machine *m)
 {
     if (!tp_may_defer(m))
         return;
+    m->pure = TP_NEWN(m->arena, uint8_t, m->k->body->values.len);
+    tp_region_any(m->body, note_pure, m);
     m->group = TP_NEW(m->arena, tp_group);
     m->group->number = TP_NEWN(m->arena, uint32_t, m->k->body->values.len);
     m->group->seen = TP_NEWN(m->arena, uint64_t, m->k->body->values.len);
@@ -70,6 +76,8 @@ void tp_fuse_prepare(tp_machine *m)
 bool tp_is_pure(const tp_machine *m, const tp_inst *i)
 {
     tp_dtype from = i->nargs ? m->values[i->args[0]].dtype : TP_BOOL, to = m->values[i->out].dtype;
+    if (m->pure && m->pure[i->out] != NOT_KNOWN)
+        return m->pure[i->out] == IS_PURE;
     if (i->prim == TP_P_CAST)
         return from != TP_WEAK_INT && (tp_is_float(from) ? tp_is_float(to) : true);
     if (tp_prim_divides(i->prim))
@@ -289,7 +297,7 @@ static void find_same(const tp_machine *m, bool short_rows)
     for (part *p = g->at; p < g->at + g->len; p++) {
         const tp_cells *c = &m->values[p->value];
         bool computed = p->inst && !p->kept && !p->linked;
-        p->single = p->inst ? computed : is_single(c);
+        p->single = p->inst ? computed : tp_is_single(c);
         p->same = p->inst ? computed : c->viewed && !c->flat_row && c->pitch == 0;
         for (uint32_t a = 0; p->inst && a < p->inst->nargs; a++) {
             p->single &= g->at[p->args[a]].single;
@@ -320,12 +328,12 @@ static void place_parts(tp_machine *m, bool short_rows, const sink *s)
         const tp_cells *c = &m->values[p->value];
         p->size = tp_dtype_size(c->dtype);
         p->strip.dtype = c->dtype; /* all else of it is 0 */
-        p->strip.n = is_single(c) ? 1 : c->n;
+        p->strip.n = tp_is_single(c) ? 1 : c->n;
         p->strip.data = c->data;
         p->loop = p->inst && tp_prim_is_elementwise(p->inst->prim)
                       ? tp_elementwise_loop(p->inst->prim, m->values[p->inst->args[0]].dtype)
                       : NULL;
-        p->gathered = !p->inst && c->viewed && short_rows && !is_single(c);
+        p->gathered = !p->inst && c->viewed && short_rows && !tp_is_single(c);
         bool buffered = p->gathered || (p->inst && !p->kept && !p->linked) ||
                         (k + 1 == g->len && (!s->to->data || (s->streams && !s->at_once)));
         p->to = p->kept ? c->own : NULL;
@@ -351,7 +359,7 @@ typedef struct strip {
 static void read_strip(const tp_cells *c, part *p, const strip *t)
 {
     p->by_rows = false;
-    if (is_single(c))
+    if (tp_is_single(c))
         return;
     p->strip.n = t->n;
     if (!c->viewed) {
@@ -594,7 +602,7 @@ static bool reads_rows(const tp_machine *m)
 {
     bool any = false;
     for (const part *p = m->group->at; p < m->group->at + m->group->len; p++)
-        any |= !p->inst && m->values[p->value].viewed && !is_single(&m->values[p->value]);
+        any |= !p->inst && m->values[p->value].viewed && !tp_is_single(&m->values[p->value]);
     return any;
 }
 

@@ -150,6 +150,7 @@ typedef struct tp_machine {
     uint32_t waiting;          /* ... and how many values wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
     bool *added;               /* sums.c, per value: a product that goes to an operand as part of a sum; NULL: none */
+    uint8_t *pure;             /* fuse.c, per value: what tp_is_pure() said of its statement; NULL: nothing was asked */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     tp_quick *quick;           /* quick.c, per value; NULL: none */
     size_t piece;              /* elements of a strip, about */
@@ -519,6 +520,11 @@ static inline int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r)
 }
 
 /* views.c: values that are rows of other values */
+/* Is it one number for all? */
+static inline bool tp_is_single(const tp_cells *c)
+{
+    return c->n == 1 || (c->viewed && c->flat_row && c->pitch == 0);
+}
 int64_t tp_short_row(const tp_machine *m);
 void tp_strides_of(const tp_cells *c, size_t *stride); /* in elements */
 /* Of a broadcast, a slice or a transpose: strides of the result in the argument, and its first element there; false:
@@ -548,9 +554,10 @@ bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const t
 /* quick.c: what is the same at each step of an operation is found once; nothing with a domain, or where somebody counts
  */
 void tp_quick_prepare(tp_machine *m);
-/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW: it is a load, for
- * which all is ready; NOT_QUICK: nothing was done. */
-typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW } tp_quickly;
+/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW,
+ * COMPUTE_NOW: it is a load, or something else that does not wait, for which all is ready; NOT_QUICK: nothing was done.
+ */
+typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW, TP_COMPUTE_NOW } tp_quickly;
 tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i);
 
 /* shapes.c: primitives of the class MOVE, and iota. */

@@ -4,7 +4,7 @@
 #include "kernels/machine/internal.h"
 #include "spec/table.h"
 
-typedef enum quick_way { BY_LOOP = 1, BY_DIVISION, BY_LOAD, BY_TABLE, BY_AXIS } quick_way;
+typedef enum quick_way { BY_LOOP = 1, BY_DIVISION, BY_LOAD, BY_VIEW, BY_TABLE, BY_AXIS, AT_ONCE } quick_way;
 
 struct tp_quick {
     quick_way way; /* 0: none */
@@ -38,11 +38,17 @@ static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
     tp_quick q = {.work = tp_work_of(m, i), .cost = 8 + (int64_t)n / 32};
     bool divides = i->nargs && tp_prim_divides(i->prim) && !tp_is_float(m->values[i->args[0]].dtype);
     q.loop = loop_of(m, i, divides);
-    q.way = q.loop                                                     ? (divides ? BY_DIVISION : BY_LOOP)
-            : i->prim == TP_P_LOAD && !i->nargs && !i->access->guarded ? BY_LOAD
-            : i->prim == TP_P_READ                                     ? BY_TABLE
-            : i->prim == TP_P_PROGRAM_ID                               ? BY_AXIS
-                                                                       : 0;
+    bool floats = tp_is_float(m->values[i->out].dtype) && m->fixed[i->out] == TP_VARIES;
+    if (q.loop)
+        q.way = divides ? BY_DIVISION : BY_LOOP;
+    else if (i->prim == TP_P_LOAD && !i->nargs && !i->access->guarded)
+        q.way = BY_LOAD;
+    else if (floats && (i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE))
+        q.way = BY_VIEW;
+    else if (floats && !m->added[i->out] && (i->prim == TP_P_DOT || tp_prim_reduces(i->prim)))
+        q.way = AT_ONCE;
+    else if (i->prim == TP_P_READ || i->prim == TP_P_PROGRAM_ID)
+        q.way = i->prim == TP_P_READ ? BY_TABLE : BY_AXIS;
     return q;
 }
 
@@ -68,7 +74,7 @@ void tp_quick_prepare(tp_machine *m)
 
 static bool is_there(const tp_cells *c)
 {
-    return !c->waits && c->state == TP_CLEAN && !c->viewed;
+    return !c->waits && c->state == TP_CLEAN;
 }
 
 /* The entry of a table; false: there is none, or an index is another kind of integer. */
@@ -89,15 +95,36 @@ static bool look_up(const tp_machine *m, const tp_inst *i, int64_t *entry)
     return true;
 }
 
-static void begin(tp_machine *m, const tp_quick *q, tp_cells *out)
+static void account(tp_machine *m, const tp_quick *q, tp_cells *out)
 {
     tp_spend(m->arena, q->cost);
     tp_exec_spend(m, q->work);
     tp_assert(!out->waits);
-    out->state = TP_CLEAN;
-    out->ranged = out->viewed = false;
+    out->ranged = false;
     out->spared = 0;
+}
+
+static void begin(tp_machine *m, const tp_quick *q, tp_cells *out)
+{
+    account(m, q, out);
+    out->state = TP_CLEAN;
+    out->viewed = false;
     out->data = out->own;
+}
+
+/* An operand of rows of so many elements. */
+typedef struct side {
+    const void *data;
+    ptrdiff_t pitch; /* bytes from a row to the next */
+    bool one;        /* a row is one element */
+} side;
+
+static side side_of(const tp_cells *c, size_t row)
+{
+    ptrdiff_t size = (ptrdiff_t)tp_dtype_size(c->dtype);
+    if (c->n == 1)
+        return (side){c->data, 0, row != 1};
+    return (side){c->data, (c->viewed ? c->pitch : (ptrdiff_t)row) * size, c->viewed && c->flat_row};
 }
 
 static bool by_loop(tp_machine *m, const tp_quick *q, const tp_inst *i)
@@ -107,8 +134,20 @@ static bool by_loop(tp_machine *m, const tp_quick *q, const tp_inst *i)
     if (!is_there(a) || (b && !is_there(b)) || (q->way == BY_DIVISION && *(const int32_t *)b->data == 0))
         return false;
     begin(m, q, out);
-    q->loop(&TP_ONE_ROW, out->n, a->data, a->n == 1 && out->n != 1, b ? b->data : NULL, b && b->n == 1 && out->n != 1,
-            out->data);
+    bool rows = a->viewed || (b && b->viewed);
+    size_t row = rows && out->rank ? (size_t)out->dims[out->rank - 1] : out->n, n = out->n / row;
+    side x = side_of(a, row), y = b ? side_of(b, row) : (side){NULL, 0, false};
+    tp_rows of = {n, x.pitch, y.pitch, (ptrdiff_t)(row * tp_dtype_size(out->dtype))};
+    q->loop(rows ? &of : &TP_ONE_ROW, row, x.data, x.one, y.data, y.one, out->data);
+    return true;
+}
+
+static bool by_view(tp_machine *m, const tp_quick *q, const tp_inst *i)
+{
+    tp_cells *out = &m->values[i->out];
+    if (!is_there(&m->values[i->args[0]]) || !tp_view(m, i))
+        return false;
+    account(m, q, out);
     return true;
 }
 
@@ -125,7 +164,9 @@ tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i)
     switch (q->way) {
     case BY_LOOP:
     case BY_DIVISION: return by_loop(m, q, i) ? TP_DONE : TP_NOT_QUICK;
+    case BY_VIEW: return by_view(m, q, i) ? TP_DONE : TP_NOT_QUICK;
     case BY_LOAD: begin(m, q, out); return TP_LOAD_NOW;
+    case AT_ONCE: account(m, q, out); return TP_COMPUTE_NOW;
     case BY_TABLE:
         if (!look_up(m, i, &entry))
             return TP_NOT_QUICK;

@@ -61,21 +61,51 @@ static const float *line(tp_machine *m, tp_vid v)
     return m->values[v].data;
 }
 
-/* r += x[0] p[0][] + x[1] p[1][] + …, term by term. */
-TP_VECTORISED_FMA static void add_rows(size_t n, size_t rows, const float *restrict x, const float *restrict p,
-                                       size_t pitch, float *restrict r)
+/* Rows that are there, each number times `by`: what is 1 changes none. */
+typedef struct scaled_rows {
+    const float *at;
+    float by;
+} scaled_rows;
+
+/* Does v wait for rows that are there, side by side, times one number? Then it need not be computed. */
+static bool is_scaled(const tp_machine *m, tp_vid v, scaled_rows *out)
 {
-    size_t t = 0;
-    for (; t + 4 <= rows; t += 4, p += 4 * pitch)
-        for (size_t j = 0; j < n; j++) {
-            float sum = fmaf(x[t], p[j], r[j]);
-            sum = fmaf(x[t + 1], p[pitch + j], sum);
-            sum = fmaf(x[t + 2], p[2 * pitch + j], sum);
-            r[j] = fmaf(x[t + 3], p[3 * pitch + j], sum);
+    const tp_inst *i = m->values[v].waits;
+    for (uint32_t a = 0; i && i->prim == TP_P_MUL && a < 2; a++) {
+        const tp_cells *c = &m->values[i->args[a]], *by = &m->values[i->args[1 - a]];
+        bool there = !c->waits && !by->waits && c->state == TP_CLEAN && by->state == TP_CLEAN;
+        if (there && !c->viewed && tp_same_shape(c, &m->values[v]) && tp_is_single(by)) {
+            *out = (scaled_rows){c->data, *(const float *)by->data};
+            return true;
         }
-    for (; t < rows; t++, p += pitch)
+    }
+    return false;
+}
+
+/* Nobody looks at v again, which waited. */
+static void forget(tp_machine *m, tp_vid v)
+{
+    if (m->uses[v] == 1)
+        tp_end_waiting(m, &m->values[v]);
+}
+
+/* r += x[0] p[0][] + x[1] p[1][] + …, term by term. */
+TP_VECTORISED_FMA static void add_rows(size_t n, size_t rows, const float *restrict x, scaled_rows from,
+                                       float *restrict r)
+{
+    const float *restrict p = from.at;
+    const float by = from.by;
+    size_t t = 0;
+    for (; t + 4 <= rows; t += 4, p += 4 * n)
+        for (size_t j = 0; j < n; j++) {
+            float sum = fmaf(x[t], p[j] * by, r[j]);
+            sum = fmaf(x[t + 1], p[n + j] * by, sum);
+            sum = fmaf(x[t + 2], p[2 * n + j] * by, sum);
+            r[j] = fmaf(x[t + 3], p[3 * n + j] * by, sum);
+        }
+    for (; t < rows; t++, p += n)
         for (size_t j = 0; j < n; j++)
-            r[j] = fmaf(x[t], p[j], r[j]);
+            r[j] = fmaf(x[t], p[j] * by, r[j]);
 }
 
 typedef struct row_product {
@@ -86,7 +116,7 @@ typedef struct row_product {
 static void multiply_rows(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows)
 {
     const row_product *p = ctx;
-    add_rows(n, rows, p->x + row, data, n, p->r + at);
+    add_rows(n, rows, p->x + row, (scaled_rows){data, 1}, p->r + at);
 }
 
 bool tp_sum_of_rows(tp_machine *m, const tp_inst *i)
@@ -98,9 +128,14 @@ bool tp_sum_of_rows(tp_machine *m, const tp_inst *i)
     if ((int64_t)x->n != w->dims[0]) /* more rows than one */
         return false;
     row_product p = {line(m, i->args[0]), out->own};
+    scaled_rows scaled;
     memset(p.r, 0, out->n * sizeof *p.r);
-    if (!tp_fuse_reads(m, i->args[1], 1, multiply_rows, &p))
+    if (is_scaled(m, i->args[1], &scaled)) {
+        add_rows(out->n, x->n, p.x, scaled, p.r);
+        forget(m, i->args[1]);
+    } else if (!tp_fuse_reads(m, i->args[1], 1, multiply_rows, &p)) {
         return false;
+    }
     tp_spend(m->arena, (int64_t)(out->n / 64 * x->n));
     out->data = out->own;
     out->viewed = false;
@@ -108,15 +143,18 @@ bool tp_sum_of_rows(tp_machine *m, const tp_inst *i)
     return true;
 }
 
-/* Rows of `to`: to[i][] = p[i][] + x[i] y[]; without p those of `to` are added to. */
+/* Rows of `to`: to[i][] = p[i][] + x[i] y[], where p may be `to`. */
 TP_VECTORISED_FMA static void add_term(size_t n, size_t rows, const float *restrict x, const float *restrict y,
-                                       const float *restrict p, float *restrict to, size_t pitch)
+                                       scaled_rows from, float *restrict to, size_t pitch)
 {
+    const float *restrict p = from.at;
+    const float by = from.by;
+    bool there = p == to;
     for (size_t i = 0; i < rows; i++, to += pitch) {
-        for (size_t j = 0; !p && j < n; j++)
-            to[j] += fmaf(x[i], y[j], 0);
-        for (size_t j = 0; p && j < n; j++)
-            to[j] = p[i * n + j] + fmaf(x[i], y[j], 0);
+        for (size_t j = 0; there && j < n; j++)
+            to[j] = to[j] * by + fmaf(x[i], y[j], 0);
+        for (size_t j = 0; !there && j < n; j++)
+            to[j] = p[i * n + j] * by + fmaf(x[i], y[j], 0);
     }
 }
 
@@ -129,7 +167,7 @@ typedef struct outer_product {
 static void add_outer(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows)
 {
     const outer_product *o = ctx;
-    add_term(n, rows, o->x + row, o->y + at, data, o->to + row * o->n + at, o->n);
+    add_term(n, rows, o->x + row, o->y + at, (scaled_rows){data, 1}, o->to + row * o->n + at, o->n);
 }
 
 /* to = base + a product of one term. `base` may wait, for what lies in `to`, too: each element is read before it is
@@ -145,11 +183,17 @@ static bool add_one_term(tp_machine *m, tp_vid base, const tp_inst *product, tp_
             return false;
     if (to->viewed || !tp_same_shape(old, to) || old->dtype != to->dtype || old->state != TP_CLEAN)
         return false;
-    if (old->waits)
+    scaled_rows from = {old->data, 1};
+    bool scaled = old->waits && is_scaled(m, base, &from);
+    if (old->waits && !scaled)
         return !tp_fuse_disturbs(m, base, to) && tp_fuse_reads(m, base, 1, add_outer, &o);
-    if (old->viewed || (old->data != to->data && tp_overlap(old, to)))
+    tp_cells lie = *to; /* as what is read does */
+    lie.data = tp_writable(from.at);
+    if ((!scaled && old->viewed) || (from.at != to->data && tp_overlap(&lie, to)))
         return false;
-    add_outer(&o, 0, 0, old->data != to->data ? old->data : NULL, o.n, old->n / o.n);
+    add_term(o.n, old->n / o.n, o.x, o.y, from, o.to, o.n);
+    if (scaled)
+        forget(m, base);
     return true;
 }
 
