@@ -61,6 +61,7 @@ typedef struct tp_domain tp_domain;
 struct tp_domain {
     const char *name;
     uint32_t nplanes;
+    bool reals;   /* plane 0 holds values over the reals, as double; of dot by tp_multiply_f64() */
     bool float64; /* the kernel computes with it: constants are the doubles that are written */
     /* Plane elements of data that means itself. */
     void (*exact)(const tp_domain *d, const tp_lanes *x, void *const *plane);

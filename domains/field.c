@@ -700,14 +700,14 @@ static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size
 
 /* ---- dot ---- */
 
-static bool split(const tp_lanes *x, uint32_t *q, uint32_t *p)
+static bool split(const tp_lanes *x, uint64_t *q, uint64_t *p)
 {
     bool known = true;
     for (size_t i = 0; i < x->n; i++) {
         uint64_t w = element(x, i);
         known &= w != TP_FIELD_UNKNOWN;
-        q[i] = (uint32_t)tp_q_of(w);
-        p[i] = (uint32_t)tp_p_of(w);
+        q[i] = tp_q_of(w);
+        p[i] = tp_p_of(w);
     }
     return known;
 }
@@ -717,23 +717,22 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     tp_assert(tp_dot_holds(s, out, a, b));
     field *f = (field *)d;
     size_t na = s.batch * s.m * s.k, nb = s.batch * s.k * s.n, nr = s.batch * s.m * s.n,
-           want = (s.n + 1) * 8 + 8 * (na + nb + nr);
+           want = sizeof(uint64_t) * (2 * (na + nb + nr) + s.m * s.n);
     if (!tp_is_float(out->dtype) || (!a->plane[0] && !b->plane[0]))
         return false;
     if (f->room_size < want) {
         f->room = tp_alloc_unset(f->arena, want);
         f->room_size = want;
     }
-    uint64_t *row = f->room, *r = out->plane[0];
-    uint32_t *aq = (uint32_t *)(row + s.n + 1), *ap = aq + na, *bq = ap + na, *bp = bq + nb, *rq = bp + nb,
-             *rp = rq + nr;
+    uint64_t *r = out->plane[0], *room = f->room, *aq = room + s.m * s.n, *ap = aq + na, *bq = ap + na, *bp = bq + nb,
+             *rq = bp + nb, *rp = rq + nr;
     bool known = split(a, aq, ap);
     known = split(b, bq, bp) && known;
     for (size_t i = 0; known && i < s.batch; i++) {
         size_t ia = i * s.m * s.k, ib = i * s.k * s.n, ir = i * s.m * s.n;
         if (!f->options.polynomial)
-            tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir, row);
-        tp_multiply_p(s.m, s.n, s.k, ap + ia, bp + ib, rp + ir, row);
+            tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir, room);
+        tp_multiply_p(s.m, s.n, s.k, ap + ia, bp + ib, rp + ir, room);
     }
     for (size_t i = 0; i < nr; i++)
         r[i] = known ? tp_word(f->options.polynomial ? 0 : rq[i], rp[i]) : TP_FIELD_UNKNOWN;
@@ -769,15 +768,16 @@ const tp_field_log *tp_field_log_of(const tp_domain *d)
 /* Of a square other than 0 and 1, which has order q. */
 static const powers *powers_of(tp_arena *a, uint64_t seed)
 {
-    powers *r = TP_NEW(a, powers);
+    powers *r = tp_alloc_unset(a, sizeof *r);
     uint64_t root = 2 + tp_mix(seed ^ 0x6f6d656761) % (TP_P - 3), omega = root * root % TP_P;
     if (omega == 1)
         omega = 4;
     for (int w = 0; w < WINDOWS; w++) {
         uint64_t base = tp_p_of(tp_residue_power(tp_word(0, omega), (uint64_t)1 << (w * WINDOW)));
         r->at[w][0] = 1;
-        for (int i = 1; i < 1 << WINDOW; i++)
-            r->at[w][i] = r->at[w][i - 1] * base % TP_P;
+        for (int n = 1; n < 1 << WINDOW; n *= 2, base = tp_fold_p(base * base)) /* base is that to the n */
+            for (int i = 0; i < n; i++)
+                r->at[w][n + i] = tp_fold_p(r->at[w][i] * base);
     }
     return r;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/processors.h"
-#include "domains/domain.h"
+#include "domains/residue.h"
 
 /* ---- by tiles ---- */
 
@@ -63,6 +63,7 @@ static inline float multiply_add(float sum, float x, float y)
 #define PAIRS(x, y)                                                                                                    \
     ((uint32_t)(int16_t)(x) * (vector)((halves)((y) << 16) >> 16) +                                                    \
      (uint32_t)((int32_t)(x) >> 16) * (vector)((halves)(y) >> 16))
+#define PRODUCT(x, y) ((x) * (y))
 #include "domains/tile_set.h"
 
 static bool always(void)
@@ -79,6 +80,7 @@ static bool always(void)
 #define ROWS 6
 #define FUSED(sum, x, y) ((vector)_mm256_fmadd_ps(_mm256_set1_ps(x), (__m256)(y), (__m256)(sum)))
 #define PAIRS(x, y) ((vector)_mm256_madd_epi16(_mm256_set1_epi32((int)(x)), (__m256i)(y)))
+#define PRODUCT(x, y) ((vector)_mm256_mul_epu32(_mm256_set1_epi64x((long long)(x)), (__m256i)(y)))
 #include "domains/tile_set.h"
 
 #define SET avx512
@@ -87,6 +89,7 @@ static bool always(void)
 #define ROWS 12
 #define FUSED(sum, x, y) ((vector)_mm512_fmadd_ps(_mm512_set1_ps(x), (__m512)(y), (__m512)(sum)))
 #define PAIRS(x, y) ((vector)_mm512_madd_epi16(_mm512_set1_epi32((int)(x)), (__m512i)(y)))
+#define PRODUCT(x, y) ((vector)_mm512_mul_epu32(_mm512_set1_epi64((long long)(x)), (__m512i)(y)))
 #include "domains/tile_set.h"
 
 static bool has_avx512(void)
@@ -115,8 +118,8 @@ static bool has_vnni(void)
 
 #define MULTIPLIER(set, runs, quads, quads_run)                                                                        \
     {                                                                                                                  \
-#set, runs, multiply_float_##set, multiply_double_##set, multiply_uint32_t_##set, multiply_tp_pair_##set,      \
-            quads, quads_run                                                                                           \
+#set, runs, multiply_float_##set, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,     \
+            multiply_tp_pair_##set, quads, quads_run                                                                   \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -152,28 +155,24 @@ void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double
  * is lo - hi * 799, kept positive by a multiple of the prime. */
 enum { TERMS = 14 };
 
-#define MULTIPLY_MODULO(name, P, BITS)                                                                                 \
-    TP_VECTORISED void name(size_t m, size_t n, size_t k, const uint32_t *restrict a, const uint32_t *restrict b,      \
-                            uint32_t *restrict r, uint64_t *restrict row)                                              \
+#define MULTIPLY_MODULO(name, P, BITS, FOLD)                                                                           \
+    TP_VECTORISED static void name##_fold(size_t n, uint64_t *r, bool last)                                            \
     {                                                                                                                  \
         const uint64_t low = ((uint64_t)1 << (BITS)) - 1, excess = (uint64_t)(P)-low - 1, lift = (uint64_t)(P) << 16;  \
-        for (size_t i = 0; i < m; i++) {                                                                               \
-            for (size_t j = 0; j < n; j++)                                                                             \
-                row[j] = 0;                                                                                            \
-            for (size_t t = 0; t < k; t += TERMS) {                                                                    \
-                size_t end = t + TERMS < k ? t + TERMS : k;                                                            \
-                for (size_t s = t; s < end; s++) {                                                                     \
-                    uint64_t x = a[i * k + s];                                                                         \
-                    const uint32_t *restrict p = b + s * n;                                                            \
-                    for (size_t j = 0; j < n; j++)                                                                     \
-                        row[j] += x * p[j];                                                                            \
-                }                                                                                                      \
-                for (size_t j = 0; j < n; j++)                                                                         \
-                    row[j] = (row[j] & low) + lift - (row[j] >> (BITS)) * excess;                                      \
-            }                                                                                                          \
-            for (size_t j = 0; j < n; j++)                                                                             \
-                r[i * n + j] = (uint32_t)(row[j] % (P));                                                               \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            r[i] = (r[i] & low) + lift - (r[i] >> (BITS)) * excess;                                                    \
+        for (size_t i = 0; last && i < n; i++)                                                                         \
+            r[i] = FOLD(r[i]);                                                                                         \
+    }                                                                                                                  \
+    void name(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room)         \
+    {                                                                                                                  \
+        const tp_multiplier *by = tp_multiplier_here();                                                                \
+        memset(r, 0, m *n * sizeof *r);                                                                                \
+        for (size_t t = 0; t < k; t += TERMS) {                                                                        \
+            size_t some = k - t < TERMS ? k - t : TERMS;                                                               \
+            by->u64(m, n, some, a + t, (tp_steps){k, 1}, b + t * n, (tp_steps){n, 1}, room, r, r);                     \
+            name##_fold(m *n, r, t + some == k);                                                                       \
         }                                                                                                              \
     }
-MULTIPLY_MODULO(tp_multiply_p, TP_FIELD_P, 30)
-MULTIPLY_MODULO(tp_multiply_q, TP_FIELD_Q, 29)
+MULTIPLY_MODULO(tp_multiply_p, TP_FIELD_P, 30, tp_fold_p)
+MULTIPLY_MODULO(tp_multiply_q, TP_FIELD_Q, 29, tp_fold_q)

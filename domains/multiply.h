@@ -34,6 +34,9 @@ typedef struct tp_multiplier {
     /* modulo 2^32 */
     void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, tp_steps sa, const uint32_t *b, tp_steps sb,
                 uint32_t *r, const uint32_t *base, uint32_t *onto);
+    /* of words whose upper halves are 0; modulo 2^64 */
+    void (*u64)(size_t m, size_t n, size_t k, const uint64_t *a, tp_steps sa, const uint64_t *b, tp_steps sb,
+                uint64_t *r, const uint64_t *base, uint64_t *onto);
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
                   tp_pair *r, const tp_pair *base, tp_pair *onto);
@@ -49,9 +52,9 @@ const tp_multiplier *tp_multipliers(size_t *n);
 const tp_multiplier *tp_multiplier_here(void);
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
-/* Modulo TP_FIELD_P; elements below 2^31, `room` is n words. */
-void tp_multiply_p(size_t m, size_t n, size_t k, const uint32_t *a, const uint32_t *b, uint32_t *r, uint64_t *room);
+/* Modulo TP_FIELD_P, of elements below it; `room` is m n words. */
+void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room);
 /* Modulo TP_FIELD_Q. */
-void tp_multiply_q(size_t m, size_t n, size_t k, const uint32_t *a, const uint32_t *b, uint32_t *r, uint64_t *room);
+void tp_multiply_q(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room);
 
 #endif

@@ -628,7 +628,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
 tp_domain *tp_rounding_new(tp_arena *a)
 {
     rounding *r = TP_NEW(a, rounding);
-    r->base = (tp_domain){.name = "rounding", .nplanes = 2, TP_DOMAIN_OPERATIONS};
+    r->base = (tp_domain){.name = "rounding", .nplanes = 2, .reals = true, TP_DOMAIN_OPERATIONS};
     r->arena = a;
     return &r->base;
 }

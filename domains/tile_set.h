@@ -1,6 +1,7 @@
 /* The matrix products of one instruction set: SET, ATTRIBUTE, BYTES and ROWS as tiles.h wants them, and
  *   FUSED(sum, x, y) of float32: sum + x y, rounded once
  *   PAIRS(x, y)      of 16-bit integers that lie two to a word: sums of their two products
+ *   PRODUCT(x, y)    of words whose upper halves are 0
  */
 #define ELEMENT float
 #define ADD(sum, x, y) FUSED(sum, x, y)
@@ -14,9 +15,13 @@
 #define ELEMENT tp_pair
 #define ADD(sum, x, y) ((sum) + PAIRS(x, y))
 #include "domains/tiles.h"
+#define ELEMENT uint64_t
+#define ADD(sum, x, y) ((sum) + PRODUCT(x, y))
+#include "domains/tiles.h"
 #undef SET
 #undef ATTRIBUTE
 #undef BYTES
 #undef ROWS
 #undef FUSED
 #undef PAIRS
+#undef PRODUCT

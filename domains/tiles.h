@@ -210,7 +210,8 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
                                      tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto)
 {
     const size_t ldb = sb.row;
-    _Alignas(64) ELEMENT panel[DEPTH * WIDTH], block[DEPTH * HEIGHT]; /* a vector of them is one line of the cache */
+    /* a vector of them is one line of the cache; passes end with whole tiles */
+    _Alignas(64) ELEMENT panel[DEPTH * WIDTH], block[DEPTH * (HEIGHT + ROWS)];
     size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
     for (size_t i = 0; i < m * n && k == 0; i++)
         *(onto ? onto + i : r + i) = onto ? base[i] + 0 : 0;

@@ -250,9 +250,11 @@ static void fill_outside(tp_machine *m, tp_ref *r, uint32_t index)
     r->cells.origin = tp_origin_new(TP_BORN_OUTSIDE, index, 0, m->step);
     const tp_origin *shadow = tp_materialise(m, &r->cells);
     tp_each_inner_row(r, define_row, m); /* ... but for those that are inside */
+    size_t size = tp_dtype_size(one.dtype);
+    char *data = r->cells.data;
     for (size_t i = 0; i < r->cells.n; i++)
         if (shadow[i])
-            tp_put_f64(r->cells.dtype, r->cells.data, i, garbage);
+            memcpy(data + i * size, one.data, size);
 }
 
 static size_t block_number(const tp_ref *r)

@@ -190,13 +190,18 @@ TP_VECTORISED static void number_lanes(tp_origin first, size_t n, tp_origin *res
 
 static void define_box(const tp_cells *c, tp_origin *shadow)
 {
-    size_t n = c->rank ? (size_t)c->dims[c->rank - 1] : 1;
-    for (size_t at = 0; at < c->n; at += n)
-        for (size_t i = at; c->rank && i < at + n; i++)
-            if (in_box(c, i)) {
-                memset(shadow + i, 0, (size_t)c->defined->extent[c->rank - 1] * sizeof *shadow);
-                break;
-            }
+    uint32_t last = c->rank ? c->rank - 1 : 0;
+    size_t n = c->rank ? (size_t)c->dims[last] : 1;
+    for (size_t row = 0; c->rank && n && row < c->n / n; row++) {
+        bool inside = c->defined->extent[last] > 0;
+        size_t rest = row;
+        for (uint32_t d = last; d-- > 0; rest /= (size_t)c->dims[d]) {
+            int64_t at = (int64_t)(rest % (size_t)c->dims[d]) - c->defined->first[d];
+            inside &= at >= 0 && at < c->defined->extent[d];
+        }
+        if (inside)
+            memset(shadow + row * n + c->defined->first[last], 0, (size_t)c->defined->extent[last] * sizeof *shadow);
+    }
 }
 
 void tp_origins(const tp_cells *c, tp_origin *to)

@@ -36,6 +36,7 @@ static void plain_float(size_t m, size_t n, size_t k, const float *a, const floa
     }
 PLAIN(double)
 PLAIN(uint32_t)
+PLAIN(uint64_t)
 
 static void plain_pairs(size_t m, size_t n, size_t k, const tp_pair *a, const tp_pair *b, tp_pair *r)
 {
@@ -72,6 +73,8 @@ static shape random_shape(tp_rng *rng)
     size_t k = tp_rng_below(rng, 2) ? tp_rng_below(rng, 40) : DEPTHS[tp_rng_below(rng, 7)];
     if (tp_rng_below(rng, 4) == 0)
         return (shape){1, 1 + tp_rng_below(rng, 5 * MOST), k};
+    if (tp_rng_below(rng, 16) == 0) /* all terms of a pass, and the most rows, which tiles do not divide */
+        return (shape){240 + tp_rng_below(rng, 16), 1 + tp_rng_below(rng, 4), 256};
     if (tp_rng_below(rng, 16) == 0)
         return (shape){100 + tp_rng_below(rng, 200), 1 + tp_rng_below(rng, MOST), 1 + k % 40};
     return (shape){tp_rng_below(rng, 30), 1 + tp_rng_below(rng, MOST), k};
@@ -83,7 +86,7 @@ static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
     for (size_t i = 0; i < n; i++) {
         double v = (double)tp_rng_below(rng, 2000) / 7.0 - 140;
         float f = (float)v;
-        uint32_t w = (uint32_t)tp_rng_below(rng, UINT64_C(1) << 32);
+        uint64_t w = tp_rng_below(rng, UINT64_C(1) << 32); /* its lower half first */
         memcpy(p + i * size, !real ? (void *)&w : size == 8 ? (void *)&v : (void *)&f, size);
     }
     return p;
@@ -134,6 +137,7 @@ static void products_do_not_depend_on_the_instruction_set(void **state)
         COMPARE(f32, float, true, plain_float)
         COMPARE(f64, double, true, plain_double)
         COMPARE(u32, uint32_t, false, plain_uint32_t)
+        COMPARE(u64, uint64_t, false, plain_uint64_t)
         COMPARE(pairs, tp_pair, false, plain_pairs)
         if (!by->quads || !by->quads_run_here())
             continue;
