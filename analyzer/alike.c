@@ -270,9 +270,12 @@ static bool pair_loops(pairing *p, const tp_statement *x, const tp_statement *y)
            pair_variables(p, x->var, y->var) && pair_regions(p, &x->body, &y->body);
 }
 
-static bool same_device(pairing *p, tp_vid x, tp_vid y)
+static bool same_device(pairing *p, const tp_vid *x, const tp_vid *y)
 {
-    return x < 0 || y < 0 ? x == y : is_alike(p, x, y);
+    bool same = true;
+    for (uint32_t i = 0; i < TP_MAX_MESH && same; i++)
+        same = x[i] < 0 || y[i] < 0 ? x[i] == y[i] : is_alike(p, x[i], y[i]);
+    return same;
 }
 
 static bool pair_statements(pairing *p, const tp_statement *x, const tp_statement *y)
@@ -359,9 +362,9 @@ static tp_vid emit(digger *g, tp_inst i)
     own->args = TP_NEWN(g->p->arena, tp_vid, i.nargs + 1);
     if (i.nargs)
         memcpy(own->args, i.args, i.nargs * sizeof *i.args);
-    tp_push(
-        g->p->arena, *g->into,
-        ((tp_statement){.kind = TP_COMPUTE, .inst = own, .value = -1, .var = -1, .lo = -1, .hi = -1, .device = -1}));
+    tp_push(g->p->arena, *g->into,
+            ((tp_statement){
+                .kind = TP_COMPUTE, .inst = own, .value = -1, .var = -1, .lo = -1, .hi = -1, .device = TP_NOWHERE}));
     return own->out;
 }
 

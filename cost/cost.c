@@ -145,7 +145,9 @@ static void add_transfers(tally *t, uint32_t operand, tp_operand_cost *x)
 static void count_links(tally *t, tp_cost_numbers *n, bool any)
 {
     n->links = n->bytes_linked = number(0);
-    n->devices = tp_is_connected(t->c->k) ? value(t, t->c->k->axes[0].steps) : number(0);
+    n->devices = number(tp_is_connected(t->c->k));
+    for (uint32_t i = 0; tp_is_connected(t->c->k) && i < tp_mesh_rank(t->c->k); i++)
+        n->devices = times(n->devices, value(t, t->c->k->axes[i].steps));
     for (uint32_t i = 0; any && i < t->c->body.links.len; i++) {
         const tp_transfer *m = &t->c->body.links.at[i];
         tp_str opaque = t->c->body.contexts.at[m->context].opaque;

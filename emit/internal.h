@@ -50,9 +50,9 @@ bool emit_steps(emitter *e, tp_str axis);
 /* (8, 128): a list of integer expressions, but for so many at its front. */
 void emit_shape(emitter *e, const tp_json *list, uint32_t without);
 
-/* pallas_devices.c: does each device have its part of the operand, along a dimension in front? */
-bool emit_is_part(const tp_kernel *k, uint32_t operand);
-/* Names in the body: the number of the device, and its barrier. */
+/* pallas_devices.c: how many first dimensions of the operand are those of devices: each has one element of them. */
+uint32_t emit_device_dims(const tp_kernel *k, uint32_t operand);
+/* Names in the body: where the device is, and its barrier. */
 void emit_device(emitter *e);
 /* `call` on each device. */
 void emit_shard_map(emitter *e);

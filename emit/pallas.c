@@ -29,10 +29,10 @@ void emit_shape(emitter *e, const tp_json *list, uint32_t without)
     emit_text(e, list->u.items.n == without + 1 ? ",)" : ")");
 }
 
-/* The axes behind that of the devices. */
+/* The axes behind those of the devices. */
 static uint32_t first_axis(const emitter *e)
 {
-    return tp_has_devices(e->k);
+    return tp_mesh_rank(e->k);
 }
 
 static void block_entry(emitter *e, const tp_json *v)
@@ -59,7 +59,7 @@ static void block_spec(emitter *e, uint32_t operand)
     const tp_json *v = declaration(e, operand), *blocks = tp_json_get(v, "block_shape"),
                   *map = tp_json_get(v, "index_map");
     static const char *const SPACES[] = {"VMEM", "SMEM", "ANY", "HBM", "SEMAPHORE"};
-    uint32_t part = emit_is_part(e->k, operand), first = first_axis(e);
+    uint32_t part = emit_device_dims(e->k, operand), first = first_axis(e);
     if (part && tp_is_far(o)) /* all that the device has of it */
         blocks = NULL;
     emit_text(e, "pl.BlockSpec(");
@@ -414,7 +414,7 @@ static void pallas_call(emitter *e)
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_json *v = declaration(e, i);
         emit_text(e, "            jax.ShapeDtypeStruct(");
-        emit_shape(e, tp_json_get(v, "shape"), emit_is_part(k, i));
+        emit_shape(e, tp_json_get(v, "shape"), emit_device_dims(k, i));
         emit_text(e, ", ");
         operand_dtype(e, v);
         tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),
@@ -466,9 +466,10 @@ void tp_emit_pallas(const tp_kernel *k, tp_buf *out)
     emitter e = {.k = k, .b = out, .pipeline = emit_pipeline, .steps = emit_steps};
     tp_buf_printf(out, "\"\"\"%.*s%s", TP_FMT(k->name), k->description.n ? ": " : "");
     docstring(&e, k->description);
-    emit_text(&e,
-              "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.experimental import pallas "
-              "as pl\nfrom jax.experimental.pallas import tpu as pltpu\n");
+    emit_text(&e, "\"\"\"\n\nimport jax\nimport jax.numpy as jnp\n");
+    emit_text(&e, tp_mesh_rank(k) > 1 ? "import numpy as np\n" : "");
+    emit_text(&e, "from jax import lax\nfrom jax.experimental import pallas as pl\nfrom jax.experimental.pallas import "
+                  "tpu as pltpu\n");
     emit_text(&e, guarded ? "from jax.experimental.pallas import triton as plgpu\n\n\n" : "\n\n");
     signature(&e);
     emit_text(&e, "    \"\"\"Returns [");

@@ -24,11 +24,11 @@ static bool is_dtype(const emitter *e, tp_str name)
 /* A name of the spec in Python: words and modules of Python get an underscore. */
 void emit_identifier(emitter *e, tp_str s)
 {
-    static const char *const WORDS[] = {"as",     "assert",   "async",     "await", "break",     "class",  "continue",
-                                        "del",    "except",   "finally",   "from",  "global",    "import", "is",
-                                        "lambda", "nonlocal", "pass",      "raise", "try",       "yield",  "jax",
-                                        "jnp",    "lax",      "pl",        "pltpu", "plgpu",     "kernel", "print",
-                                        "min",    "max",      "interpret", "call",  "on_device", "mesh",   "P"};
+    static const char *const WORDS[] = {
+        "as",      "assert", "async",  "await",     "break", "class",     "continue", "del",   "except",
+        "finally", "from",   "global", "import",    "is",    "lambda",    "nonlocal", "pass",  "raise",
+        "try",     "yield",  "jax",    "jnp",       "lax",   "pl",        "pltpu",    "plgpu", "kernel",
+        "print",   "min",    "max",    "interpret", "call",  "on_device", "mesh",     "P",     "np"};
     tp_buf_str(e->b, s);
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (tp_str_is(s, WORDS[i]))
@@ -249,9 +249,9 @@ static void call(emitter *e, const tp_node *n)
     if (tp_str_is(n->text, "num_programs")) {
         if (e->steps(e, n->kids[0]->text))
             return;
-        int axis = tp_axis_find(e->k, n->kids[0]->text) - tp_has_devices(e->k);
+        int axis = tp_axis_find(e->k, n->kids[0]->text) - (int)tp_mesh_rank(e->k);
         if (axis < 0)
-            tp_buf_printf(e->b, "lax.axis_size(\"%.*s\")", TP_FMT(e->k->axes[0].name));
+            tp_buf_printf(e->b, "lax.axis_size(\"%.*s\")", TP_FMT(n->kids[0]->text));
         else
             tp_buf_printf(e->b, "pl.num_programs(%d)", axis);
         return;

@@ -15,12 +15,19 @@ void emit_side(emitter *e, const tp_node *place)
     emit_subscripts(e, place);
 }
 
-/* The other device, by its number. */
+/* The other device, by its coordinates or its number. */
 static void other(emitter *e, const tp_node *device)
 {
+    bool coordinates = device->kind == TP_N_SEQUENCE;
     emit_text(e, ", device_id=");
-    emit_node(e, device, 0);
-    emit_text(e, ", device_id_type=pl.DeviceIdType.LOGICAL");
+    if (!coordinates)
+        emit_node(e, device, 0);
+    for (uint32_t i = 0; coordinates && i < device->nkids; i++) {
+        emit_text(e, i ? ", " : "(");
+        emit_node(e, device->kids[i], 0);
+    }
+    emit_text(e, !coordinates ? "" : device->nkids == 1 ? ",)" : ")");
+    tp_buf_printf(e->b, ", device_id_type=pl.DeviceIdType.%s", coordinates ? "MESH" : "LOGICAL");
 }
 
 /* copy, copy_start, copy_wait */

@@ -1,5 +1,6 @@
 #include "report/played.h"
 
+#include "base/checked.h"
 #include "cost/text.h"
 #include "report/blocks.h"
 #include "spec/json.h"
@@ -66,10 +67,11 @@ static void execute(void *arg)
 
 static uint32_t devices_of(const tp_kernel *k, const int64_t *env)
 {
-    int64_t n = 1;
-    if (tp_is_connected(k) && tp_expr_eval(k->exprs, k->axes[0].steps, env, &n) != TP_EVAL_OK)
-        n = 1;
-    return n < 1 ? 1 : n > TP_SCHEDULE_DEVICES ? TP_SCHEDULE_DEVICES + 1 : (uint32_t)n;
+    int64_t n = 1, steps = 1;
+    for (uint32_t i = 0; tp_is_connected(k) && i < tp_mesh_rank(k); i++)
+        if (tp_expr_eval(k->exprs, k->axes[i].steps, env, &steps) == TP_EVAL_OK && steps > 0 && !tp_mul(n, steps, &n))
+            n = INT64_MAX;
+    return n > TP_SCHEDULE_DEVICES ? TP_SCHEDULE_DEVICES + 1 : (uint32_t)n;
 }
 
 tp_played tp_play_at(tp_arena *a, const tp_kernel *k, const int64_t *env)

@@ -102,7 +102,7 @@ bool tp_kernel_holds(const tp_kernel *k)
             return false;
     for (uint32_t i = 0; i < k->naxes; i++)
         if (!is_fixed(k, k->axes[i].steps) || ((k->axes[i].per_core || k->axes[i].device) && !k->axes[i].parallel) ||
-            (k->axes[i].device && i))
+            (k->axes[i].device && (i >= TP_MAX_MESH || (i && !k->axes[i - 1].device))))
             return false;
     for (uint32_t i = 0; i < tp_noperands(k); i++) {
         tp_role role = i < k->ninputs ? TP_INPUT : i < k->ninputs + k->noutputs ? TP_OUTPUT : TP_SCRATCH;

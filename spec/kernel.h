@@ -44,7 +44,7 @@ typedef struct tp_axis {
     uint32_t sym;
     bool parallel;
     bool per_core; /* parallel, one index for each core: semantics core_parallel */
-    bool device;   /* parallel, one index for each device, which are connected in a ring: semantics device */
+    bool device;   /* parallel, one index for each device of a ring, or of a line of a mesh: semantics device */
 } tp_axis;
 
 typedef enum tp_role { TP_INPUT, TP_OUTPUT, TP_SCRATCH } tp_role;
@@ -229,10 +229,18 @@ static inline bool tp_has_shards(const tp_kernel *k)
         any |= tp_is_shard(&k->operands[i]);
     return any;
 }
-/* The axis of devices is the first one, if any is. */
+/* Axes of devices, which are the first ones: one for a ring, several for a mesh, whose devices are numbered along them,
+ * the last one fastest. */
+static inline uint32_t tp_mesh_rank(const tp_kernel *k)
+{
+    uint32_t n = 0;
+    while (n < k->naxes && k->axes[n].device)
+        n++;
+    return n;
+}
 static inline bool tp_has_devices(const tp_kernel *k)
 {
-    return k->naxes && k->axes[0].device;
+    return tp_mesh_rank(k) > 0;
 }
 /* Does a device write to the memory of another one, or count on its semaphores? */
 static inline bool tp_is_connected(const tp_kernel *k)

@@ -8,6 +8,7 @@ enum {
     TP_MAX_RANK = 8,           /* dimensions of an array or a value */
     TP_TABLE_RANK = 3,         /* dimensions of a table */
     TP_MAX_AXES = 16,          /* of a grid */
+    TP_MAX_MESH = 3,           /* axes of devices */
     TP_MAX_OPERANDS = 256,     /* inputs, outputs and scratch together */
     TP_MAX_TABLES = 32,        /* prefetched */
     TP_MAX_CONTENTS = 1 << 20, /* entries of a table that are written out */

@@ -144,6 +144,8 @@ tp_subscript lower_lanes(tp_lower *l, const tp_node *n, tp_vid v, uint32_t *dim,
 
 /* lower_expr.c */
 tp_vid lower_any(tp_lower *l, const tp_node *n);
+/* The program id of that axis (PROGRAM_ID), or its number of steps (NUM_PROGRAMS). */
+tp_vid lower_axis_value(tp_lower *l, tp_prim prim, int axis, const tp_node *n);
 /* The part of a ref that n names; the body may load and store it. */
 tp_access *lower_access(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *dims);
 /* The same of any memory: copies may move it. */

@@ -50,23 +50,48 @@ static tp_access *counter(tp_lower *l, const tp_node *n, tp_memory kind)
     return a;
 }
 
-/* Another device, as a copy or a signal names it. */
-static tp_vid device(tp_lower *l, const tp_node *n)
+static tp_vid coordinate(tp_lower *l, const tp_node *n)
 {
+    tp_vid v = lower_coerce(l, lower_expr(l, n), TP_I32, n);
+    if (lower_value(l, v)->rank)
+        lower_fail(l, n, NULL, "a device is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
+    return v;
+}
+
+/* Coordinates of the device of that number. One that there is not has one beyond its axis. */
+static void numbered(tp_lower *l, tp_vid number, const tp_node *n, tp_vid *out)
+{
+    for (uint32_t i = tp_mesh_rank(l->k); i-- > 1;) {
+        tp_vid steps = lower_axis_value(l, TP_P_NUM_PROGRAMS, (int)i, n);
+        out[i] = lower_binary(l, TP_P_MOD, number, steps, n);
+        number = lower_binary(l, TP_P_FLOORDIV, number, steps, n);
+    }
+    out[0] = number;
+}
+
+/* Another device, as a copy or a signal names it: (r, c), or by its number. */
+static void device(tp_lower *l, const tp_node *n, tp_vid *out)
+{
+    uint32_t rank = tp_mesh_rank(l->k);
     if (!tp_has_devices(l->k))
         lower_fail(l, n, "begin the grid with {\"axis\": \"d\", \"steps\": \"D\", \"semantics\": \"device\"}",
                    "this kernel runs on one device");
-    for (uint32_t a = 1; a < l->k->naxes; a++)
+    for (uint32_t a = rank; a < l->k->naxes; a++)
         if (l->k->axes[a].parallel)
             lower_fail(l, n, "make it arbitrary",
                        "the axis `%.*s` is parallel: its steps have no order in which devices "
                        "could wait for each other",
                        TP_FMT(l->k->axes[a].name));
-    tp_vid v = lower_coerce(l, lower_expr(l, n), TP_I32, n);
-    if (lower_value(l, v)->rank)
-        lower_fail(l, n, NULL, "a device is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
     l->p->connected = true;
-    return v;
+    if (n->kind != TP_N_SEQUENCE) {
+        numbered(l, coordinate(l, n), n, out);
+        return;
+    }
+    if (n->nkids != rank)
+        lower_fail(l, n, "write one for each axis with semantics device, or the number of the device",
+                   "a device has %u coordinate%s here, not %u", rank, rank > 1 ? "s" : "", n->nkids);
+    for (uint32_t i = 0; i < rank; i++)
+        out[i] = coordinate(l, n->kids[i]);
 }
 
 /* Memory of another device has to be there when this one writes to it. */
@@ -130,7 +155,7 @@ static void lower_start(tp_lower *l, const tp_node *n)
     lower_bind_args(l, n, 0, PARAMS, 3, args);
     side from = side_of(l, args[0]), to = side_of(l, args[1]);
     tp_access *semaphore = counter(l, args[2], TP_MEM_DMA_SEMAPHORE), *arrival = NULL;
-    tp_vid other = -1;
+    tp_vid other[TP_MAX_MESH] = TP_NOWHERE;
     if (!args[3] != !args[4])
         lower_fail(l, n, "copy_start(src, dst, send_sem, recv_sem, device=e)",
                    "a copy to another device has a semaphore there, recv_sem, and the device");
@@ -138,7 +163,7 @@ static void lower_start(tp_lower *l, const tp_node *n)
         arrival = counter(l, args[3], TP_MEM_DMA_SEMAPHORE);
         check_lasting(l, to.access, args[1]);
         check_lasting(l, arrival, args[3]);
-        other = device(l, args[4]);
+        device(l, args[4], other);
     }
     lower_store_to(l, to.access, to.rank, to.dims, copy_source(l, &from, &to, n), args[1], args[1]);
     tp_statement *s = &l->region->at[l->region->len - 1];
@@ -146,7 +171,7 @@ static void lower_start(tp_lower *l, const tp_node *n)
     s->from = from.access;
     s->semaphore = semaphore;
     s->arrival = arrival;
-    s->device = other;
+    memcpy(s->device, other, sizeof other);
 }
 
 /* Neither side is looked at: what counts are the bytes of the destination. Who follows values for all sizes takes the
@@ -183,15 +208,15 @@ static void lower_count(tp_lower *l, const tp_node *n, tp_statement_kind kind)
     v = lower_coerce(l, v, TP_I32, args[1] ? args[1] : n);
     if (lower_value(l, v)->rank)
         lower_fail(l, args[1], NULL, "a count is a scalar, not %.*s", TP_FMT(lower_type_text(l, v)));
-    tp_vid other = -1;
+    tp_vid other[TP_MAX_MESH] = TP_NOWHERE;
     if (args[2]) {
         check_lasting(l, semaphore, args[0]);
-        other = device(l, args[2]);
+        device(l, args[2], other);
     }
     tp_statement *s = lower_statement(l, kind);
     s->value = v;
     s->semaphore = semaphore;
-    s->device = other;
+    memcpy(s->device, other, sizeof other);
 }
 
 bool lower_movement(tp_lower *l, const tp_node *n)

@@ -22,7 +22,7 @@ _Noreturn static void unknown_name(tp_lower *l, const tp_node *n)
     tp_scope_unknown(l->c, &names, TP_NAME_LOCAL, tp_node_loc(l->c, n), n->text);
 }
 
-static tp_vid axis_value(tp_lower *l, tp_prim prim, int axis, const tp_node *n)
+tp_vid lower_axis_value(tp_lower *l, tp_prim prim, int axis, const tp_node *n)
 {
     tp_vid out = lower_new_value(l, TP_I32, 0, NULL);
     const tp_axis *a = &l->k->axes[axis];
@@ -140,7 +140,7 @@ static tp_vid lower_name(tp_lower *l, const tp_node *n)
     if (axis >= 0 && l->reference)
         lower_fail(l, n, "a reference is a program over whole arrays", "`%.*s` is a grid axis", TP_FMT(n->text));
     if (axis >= 0)
-        return axis_value(l, TP_P_PROGRAM_ID, axis, n);
+        return lower_axis_value(l, TP_P_PROGRAM_ID, axis, n);
     for (uint32_t i = 0; i < k->ndtypes; i++)
         if (tp_str_eq(k->dtypes[i].name, n->text))
             lower_fail(l, n, NULL, "`%.*s` is a dtype, not a value", TP_FMT(n->text));
@@ -506,7 +506,7 @@ tp_vid lower_any(tp_lower *l, const tp_node *n)
             if (axis < 0 || l->reference)
                 lower_fail(l, n, "write num_programs(k) with the name of a grid axis",
                            "num_programs takes one grid axis");
-            return axis_value(l, TP_P_NUM_PROGRAMS, axis, n);
+            return lower_axis_value(l, TP_P_NUM_PROGRAMS, axis, n);
         }
         return lower_call(l, n);
     case TP_N_UNARY: {

@@ -3,7 +3,8 @@
 
 tp_statement *lower_statement(tp_lower *l, tp_statement_kind kind)
 {
-    tp_statement s = {.kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1, .device = -1};
+    tp_statement s = {
+        .kind = kind, .syntax = l->syntax, .value = -1, .var = -1, .lo = -1, .hi = -1, .device = TP_NOWHERE};
     tp_push(l->c->arena, *l->region, s);
     return &l->region->at[l->region->len - 1];
 }

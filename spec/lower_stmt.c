@@ -105,7 +105,7 @@ static bool lower_counting(tp_lower *l, const tp_syntax *s)
                                                   .lo = lo,
                                                   .hi = hi,
                                                   .by = 1,
-                                                  .device = -1,
+                                                  .device = TP_NOWHERE,
                                                   .value = -1,
                                                   .body = body};
     lower_assign_slot(l, slot, lower_binary(l, TP_P_MAXIMUM, lo, hi, s->value));

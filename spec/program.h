@@ -177,6 +177,12 @@ typedef struct tp_scope {
     uint32_t first, n;
 } tp_scope;
 
+/* No device is named. */
+#define TP_NOWHERE                                                                                                     \
+    {                                                                                                                  \
+        -1, -1, -1                                                                                                     \
+    }
+
 typedef struct tp_statement tp_statement;
 typedef TP_VEC(tp_statement) tp_region;
 struct tp_statement {
@@ -186,8 +192,9 @@ struct tp_statement {
     tp_vid value, var, lo, hi;
     int64_t by;
     tp_access *access, *from, *semaphore;
-    tp_vid device; /* COPY_START, SIGNAL: an int32, whose `access` and `arrival` or `semaphore` it is; -1: its own */
-    tp_access *arrival; /* COPY_START to a device: its semaphore, on which bytes count that are there */
+    tp_vid device[TP_MAX_MESH]; /* COPY_START, SIGNAL: coordinates, int32s, of whose `access` and `arrival` or
+                                   `semaphore` it is, one for each axis of devices; else, and its own, TP_NOWHERE */
+    tp_access *arrival;         /* COPY_START to a device: its semaphore, on which bytes count that are there */
     tp_region body, orelse, test;
     tp_str text;
     tp_scope scope; /* ENTER, LEAVE */

@@ -90,9 +90,11 @@ static void read_axis(tp_reader *r, tp_axis *axis, const tp_json *v, uint32_t i)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, semantics->loc,
                  "\"arbitrary\", \"parallel\", \"core_parallel\" or \"device\"", "unknown semantics \"%.*s\"",
                  TP_FMT(semantics->u.string));
-    if (axis->device && i)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, semantics->loc, "make it the first axis, or fold a mesh into one",
-                 "one axis is that of the devices, and the first one");
+    if (axis->device && i && !axis[-1].device)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, semantics->loc, "move it in front", "axes of devices are the first ones");
+    if (axis->device && i >= TP_MAX_MESH)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, semantics->loc, "fold two of them into one",
+                 "a mesh has at most %d axes of devices", TP_MAX_MESH);
     tp_sym_new(r->k->exprs, axis->name);
     axis->sym = tp_sym_count(r->k->exprs) - 1;
     tp_scope_add(r->c, &r->names, axis->name, TP_NAME_AXIS, i, name->loc);

@@ -247,44 +247,65 @@ static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
     o->revisit_any = true;
 }
 
-/* Does its window stay within the part of the array that belongs to this device? */
-static bool is_at_device(tp_reader *r, const tp_operand *o)
+/* How many of its first dimensions are those of devices: one element, that of this device along an axis of devices.
+ * Each axis has at most one, in the order of the grid. */
+static uint32_t device_dims(tp_reader *r, const tp_operand *o)
 {
-    int64_t block = 0;
-    bool one =
-        o->rank &&
-        (o->dims[0].kind == TP_DIM_SQUEEZED ||
-         (o->dims[0].kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, o->dims[0].block, &block) && block == 1));
-    return one && tp_same(tp_expr_normal(r->k->exprs, o->dims[0].index), tp_sym(r->k->exprs, r->k->axes[0].sym));
+    uint32_t n = 0;
+    for (uint32_t x = 0; x < tp_mesh_rank(r->k) && n < o->rank; x++) {
+        const tp_dim *d = &o->dims[n];
+        int64_t block = 0;
+        bool one = d->kind == TP_DIM_SQUEEZED ||
+                   (d->kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, d->block, &block) && block == 1);
+        n += one && tp_same(tp_expr_normal(r->k->exprs, d->index), tp_sym(r->k->exprs, r->k->axes[x].sym));
+    }
+    return n;
 }
 
-/* Is it that part: [null, …] at [d, 0, …]? */
+/* Is its ref the part of the array that belongs to this device: [null, …] at [d, 0, …]? */
 static bool is_of_device(tp_reader *r, const tp_operand *o)
 {
     int64_t start = 0;
-    bool is = is_at_device(r, o) && o->dims[0].kind == TP_DIM_SQUEEZED;
-    for (uint32_t d = 1; d < o->rank; d++)
-        is &= o->dims[d].kind == TP_DIM_BLOCKED && tp_expr_is_const(r->k->exprs, o->dims[d].index, &start) && !start &&
-              tp_same(tp_expr_normal(r->k->exprs, o->dims[d].block), tp_expr_normal(r->k->exprs, o->shape[d]));
+    uint32_t first = device_dims(r, o);
+    bool is = first > 0;
+    for (uint32_t d = 0; d < o->rank; d++)
+        is &= d < first ? o->dims[d].kind == TP_DIM_SQUEEZED
+                        : o->dims[d].kind == TP_DIM_BLOCKED &&
+                              tp_expr_is_const(r->k->exprs, o->dims[d].index, &start) && !start &&
+                              tp_same(tp_expr_normal(r->k->exprs, o->dims[d].block),
+                                      tp_expr_normal(r->k->exprs, o->shape[d]));
     return is;
+}
+
+/* "block_shape [null, null, …]<between>, index_map ["r", "c", …": how a part of one device is written. */
+static const char *written_part(tp_reader *r, const char *between, const char *rest)
+{
+    tp_buf b = {.arena = r->c->arena};
+    uint32_t rank = tp_mesh_rank(r->k);
+    tp_buf_printf(&b, "block_shape [");
+    for (uint32_t x = 0; x < rank; x++)
+        tp_buf_printf(&b, "null, ");
+    tp_buf_printf(&b, "…]%s, index_map [", between);
+    for (uint32_t x = 0; x < rank; x++)
+        tp_buf_printf(&b, "\"%.*s\", ", TP_FMT(r->k->axes[x].name));
+    tp_buf_printf(&b, "%s]", rest);
+    return tp_printf(r->c->arena, "%.*s", TP_FMT(tp_buf_view(&b))).p;
 }
 
 static void check_devices(tp_reader *r, const tp_operand *o, const tp_json *v)
 {
-    if (o->memory == TP_MEM_BARRIER && (!tp_has_devices(r->k) || o->rank))
+    uint32_t rank = tp_mesh_rank(r->k);
+    if (o->memory == TP_MEM_BARRIER && (!rank || o->rank))
         tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "shape [], and a first axis with \"semantics\": \"device\"",
                  "a barrier semaphore is one counter of a kernel that runs on several devices");
-    if (tp_has_devices(r->k) && tp_is_shard(o) && !is_of_device(r, o))
+    if (rank && tp_is_shard(o) && !is_of_device(r, o))
         tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "block_shape")->loc,
-                 tp_printf(r->c->arena,
-                           "block_shape [null, …] with all of the other dimensions, index_map [\"%.*s\", 0, …]",
-                           TP_FMT(r->k->axes[0].name))
-                     .p,
+                 written_part(r, " with all of the other dimensions", "0, …"),
                  "`%.*s` stays where it is: its block is the part of one device", TP_FMT(o->name));
-    if (tp_has_devices(r->k) && o->role == TP_OUTPUT && !is_at_device(r, o))
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "name")->loc,
-                 tp_printf(r->c->arena, "block_shape [null, …], index_map [\"%.*s\", …]", TP_FMT(r->k->axes[0].name)).p,
-                 "a device writes its own part of `%.*s`, along a first dimension of devices", TP_FMT(o->name));
+    if (rank && o->role == TP_OUTPUT && device_dims(r, o) < rank)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "name")->loc, written_part(r, "", "…"),
+                 "a device writes its own part of `%.*s`, along %s of devices", TP_FMT(o->name),
+                 rank > 1 ? "first dimensions, one for each axis" : "a first dimension");
 }
 
 static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role role, uint32_t index)

@@ -109,6 +109,12 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
     }
 }
 
+static void steer_device(taint *t, const tp_statement *s)
+{
+    for (uint32_t i = 0; i < TP_MAX_MESH; i++)
+        steer(t, s->device[i]);
+}
+
 static void visit(taint *t, const tp_kernel *k, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
@@ -129,7 +135,7 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
                 visit_access(t, k, s->semaphore);
             if (s->arrival)
                 visit_access(t, k, s->arrival);
-            steer(t, s->kind == TP_COPY_START ? s->device : -1);
+            steer_device(t, s);
             visit_access(t, k, s->access);
             mark_ref(t, s->access->operand, t->values[s->value]);
             break;
@@ -137,7 +143,7 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
         case TP_AWAIT:
             visit_access(t, k, s->semaphore);
             steer(t, s->value);
-            steer(t, s->device);
+            steer_device(t, s);
             break;
         case TP_LOOP:
             steer(t, s->lo);

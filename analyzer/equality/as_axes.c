@@ -218,7 +218,8 @@ static void change(turning *x, tp_region *into, tp_statement s, tp_expr when);
 
 static void compute(turning *x, tp_region *into, tp_inst *i, const tp_syntax *syntax, tp_expr when)
 {
-    change(x, into, (tp_statement){.kind = TP_COMPUTE, .syntax = syntax, .inst = i, .value = -1, .device = -1}, when);
+    change(x, into, (tp_statement){.kind = TP_COMPUTE, .syntax = syntax, .inst = i, .value = -1, .device = TP_NOWHERE},
+           when);
 }
 
 /* The operand that a variable becomes which turns assign and hand on. */
@@ -299,7 +300,7 @@ static void change(turning *x, tp_region *into, tp_statement s, tp_expr when)
         tp_push(x->arena, *into, s);
         return;
     }
-    tp_statement test = {.kind = TP_IF, .syntax = s.syntax, .value = number(x, when), .device = -1};
+    tp_statement test = {.kind = TP_IF, .syntax = s.syntax, .value = number(x, when), .device = TP_NOWHERE};
     tp_push(x->arena, test.body, s);
     tp_push(x->arena, *into, test);
 }
@@ -307,7 +308,8 @@ static void change(turning *x, tp_region *into, tp_statement s, tp_expr when)
 static void put(turning *x, tp_region *into, uint32_t operand, tp_vid value, const tp_syntax *syntax, tp_expr when)
 {
     change(x, into,
-           (tp_statement){.kind = TP_PUT, .syntax = syntax, .access = whole(x, operand), .value = value, .device = -1},
+           (tp_statement){
+               .kind = TP_PUT, .syntax = syntax, .access = whole(x, operand), .value = value, .device = TP_NOWHERE},
            when);
 }
 
@@ -344,7 +346,7 @@ static void set_to(turning *x, tp_region *into, tp_vid variable, tp_expr e)
 {
     tp_vid v = e.id ? number(x, e) : new_value(x, x->values.at[variable]);
     x->values.at[v].variable = false;
-    tp_push(x->arena, *into, ((tp_statement){.kind = TP_ASSIGN, .var = variable, .value = v, .device = -1}));
+    tp_push(x->arena, *into, ((tp_statement){.kind = TP_ASSIGN, .var = variable, .value = v, .device = TP_NOWHERE}));
 }
 
 typedef enum moment { FIRST_TURN, A_TURN, TURN_ENDS, LOOP_ENDS } moment;

@@ -63,7 +63,8 @@ static tp_region of_turn(turn *t, const tp_region *r)
         statement.value = rename_value(t, statement.value);
         statement.lo = rename_value(t, statement.lo);
         statement.hi = rename_value(t, statement.hi);
-        statement.device = rename_value(t, statement.device);
+        for (uint32_t i = 0; i < TP_MAX_MESH; i++)
+            statement.device[i] = rename_value(t, statement.device[i]);
         statement.access = statement.access ? rename_access(t, statement.access) : NULL;
         statement.test = of_turn(t, &statement.test);
         statement.body = of_turn(t, &statement.body);

@@ -16,9 +16,25 @@
 
 enum { MOST_ROUNDS = 3 };
 
-tp_expr arrivals_number_of(const arrivals *w, const party *by)
+static uint32_t mesh_rank(const arrivals *w)
 {
-    return of_party(w, by, tp_sym(w->p, w->x->a->k->axes[0].sym));
+    return tp_mesh_rank(w->x->a->k);
+}
+
+tp_coordinates arrivals_coordinates(const arrivals *w, const party *by)
+{
+    tp_coordinates out = {0};
+    for (uint32_t i = 0; i < mesh_rank(w); i++)
+        out.at[i] = of_party(w, by, tp_sym(w->p, w->x->a->k->axes[i].sym));
+    return out;
+}
+
+tp_expr arrivals_same_device(const arrivals *w, tp_coordinates a, tp_coordinates b)
+{
+    tp_expr all = tp_const(w->p, 1);
+    for (uint32_t i = 0; i < mesh_rank(w); i++)
+        all = tp_op2(w->p, TP_E_AND, all, tp_op2(w->p, TP_E_EQ, a.at[i], b.at[i]));
+    return all;
 }
 
 tp_expr arrivals_turn_of(const arrivals *w, int32_t loop)
@@ -66,7 +82,7 @@ tp_expr arrivals_precedes(arrivals *w, uint32_t i, const party *by, uint32_t k, 
             *theirs = TP_NEWN(w->x->a->arena, int32_t, w->f->events.len + 1);
     uint32_t n = loops_around(w, i, mine), m = loops_around(w, k, theirs);
     tp_expr less = no_way(w), same = tp_const(w->p, 1);
-    for (uint32_t x = 1; x < kernel->naxes; x++) {
+    for (uint32_t x = mesh_rank(w); x < kernel->naxes; x++) {
         tp_expr at = tp_sym(w->p, kernel->axes[x].sym);
         compare_next(w, &less, &same, of_party(w, by, at), of_party(w, other, at));
     }
@@ -77,30 +93,69 @@ tp_expr arrivals_precedes(arrivals *w, uint32_t i, const party *by, uint32_t k, 
     return i < k ? any_of(w, less, same) : less;
 }
 
-/* e with x % D, where x is known to be less than a few D and no less than 0, as choices. */
-static tp_expr unrolled(arrivals *w, tp_expr given, tp_expr e)
+static bool is_extent(const arrivals *w, tp_expr e)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < mesh_rank(w); i++)
+        is |= tp_same(tp_expr_normal(w->p, e), tp_expr_normal(w->p, w->x->a->k->axes[i].steps));
+    return is;
+}
+
+/* a % D or a // D, where a is less than (rounds + 1) D and no less than rounds * D. */
+static tp_expr in_round(const arrivals *w, tp_expr_op op, tp_expr a, tp_expr devices, int64_t rounds)
+{
+    tp_expr n = tp_const(w->p, rounds);
+    return op == TP_E_MOD ? tp_op2(w->p, TP_E_SUB, a, tp_op2(w->p, TP_E_MUL, n, devices)) : n;
+}
+
+static tp_expr unrolled(arrivals *w, tp_expr given, tp_expr e);
+
+/* a % D or a // D, D the extent of an axis of devices, as a choice by a's multiple of D; no id: a is not known to be
+ * less than a few D and no less than 0. */
+static tp_expr as_choice(arrivals *w, tp_expr given, tp_expr_op op, tp_expr a, tp_expr devices)
+{
+    tp_exprs *p = w->p;
+    for (int64_t k = 1; k <= MOST_ROUNDS; k++) {
+        tp_expr end = tp_op2(p, TP_E_MUL, tp_const(p, k), devices);
+        if (!fleet_follows(w->x, &given, 1,
+                           all_of(w, tp_op2(p, TP_E_GE, a, tp_const(p, 0)), tp_op2(p, TP_E_LT, a, end))))
+            continue;
+        tp_expr out = in_round(w, op, a, devices, k - 1);
+        for (int64_t i = k - 1; i > 0; i--)
+            out = tp_ite(p, tp_op2(p, TP_E_LT, a, tp_op2(p, TP_E_MUL, tp_const(p, i), devices)),
+                         in_round(w, op, a, devices, i - 1), out);
+        return out;
+    }
+    return (tp_expr){0};
+}
+
+static tp_expr unroll(arrivals *w, tp_expr given, tp_expr e)
 {
     tp_exprs *p = w->p;
     const tp_expr_node n = *tp_expr_get(p, e);
-    if (!e.id || !n.a.id || n.op == TP_E_READ)
-        return e;
-    tp_expr a = unrolled(w, given, n.a), devices = w->x->a->k->axes[0].steps;
-    if (n.op == TP_E_MOD && tp_same(tp_expr_normal(p, n.b), tp_expr_normal(p, devices)))
-        for (int64_t k = 1; k <= MOST_ROUNDS; k++) {
-            tp_expr end = tp_op2(p, TP_E_MUL, tp_const(p, k), devices);
-            if (!fleet_follows(w->x, &given, 1,
-                               all_of(w, tp_op2(p, TP_E_GE, a, tp_const(p, 0)), tp_op2(p, TP_E_LT, a, end))))
-                continue;
-            tp_expr out = tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, tp_const(p, k - 1), devices));
-            for (int64_t i = k - 1; i > 0; i--)
-                out = tp_ite(p, tp_op2(p, TP_E_LT, a, tp_op2(p, TP_E_MUL, tp_const(p, i), devices)),
-                             tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, tp_const(p, i - 1), devices)), out);
-            return out;
-        }
+    tp_expr a = unrolled(w, given, n.a), choice = {0};
+    if ((n.op == TP_E_MOD || n.op == TP_E_FLOORDIV) && is_extent(w, n.b))
+        choice = as_choice(w, given, n.op, a, n.b);
+    if (choice.id)
+        return choice;
     if (!n.b.id)
         return tp_op1(p, n.op, a);
     tp_expr b = unrolled(w, given, n.b);
     return n.c.id ? tp_ite(p, a, b, unrolled(w, given, n.c)) : tp_op2(p, n.op, a, b);
+}
+
+/* e with x % D and x // D as choices. */
+static tp_expr unrolled(arrivals *w, tp_expr given, tp_expr e)
+{
+    const tp_expr_node *n = tp_expr_get(w->p, e);
+    if (!e.id || !n->a.id || n->op == TP_E_READ)
+        return e;
+    for (size_t i = 0; i < w->unrolled.len; i++)
+        if (tp_same(w->unrolled.at[i].given, given) && tp_same(w->unrolled.at[i].e, e))
+            return w->unrolled.at[i].choices;
+    tp_expr out = unroll(w, given, e);
+    tp_push(w->x->a->arena, w->unrolled, ((unrolling){given, e, out}));
+    return out;
 }
 
 tp_place arrivals_place(arrivals *w, tp_expr given, const tp_place *at)
@@ -132,9 +187,12 @@ bool flight_goes_away(const tp_flow *f, uint32_t i)
     return f->events.at[i].kind == TP_FLOW_START && f->events.at[i].there;
 }
 
-tp_expr arrivals_device(arrivals *w, uint32_t start)
+tp_coordinates arrivals_device(arrivals *w, uint32_t start, const party *by)
 {
-    return unrolled(w, arrivals_happens(w, start), w->f->events.at[start + 1].device);
+    tp_coordinates out = {0};
+    for (uint32_t i = 0; i < mesh_rank(w); i++)
+        out.at[i] = of_party(w, by, unrolled(w, arrivals_happens(w, start), w->f->events.at[start + 1].device.at[i]));
+    return out;
 }
 
 static bool counts_on(const arrivals *w, uint32_t i, uint32_t operand)
@@ -165,7 +223,7 @@ static bool is_by_turn(const arrivals *w, uint32_t arrival)
 tp_expr arrivals_not_behind(arrivals *w, uint32_t arrival, uint32_t i, const party *sender)
 {
     uint32_t last = 0, operand = w->f->events.at[arrival].counter.operand;
-    if (w->x->a->k->naxes > 1)
+    if (w->x->a->k->naxes > mesh_rank(w))
         return tp_const(w->p, 1);
     for (uint32_t k = 0; k < w->f->events.len; k++)
         last = counts_on(w, k, operand) ? k : last;
@@ -186,9 +244,8 @@ static bool lie_apart(arrivals *w, uint32_t start, uint32_t i, const tp_place *t
     if (there->operand != here->operand)
         return true;
     tp_expr behind = arrivals_not_behind(w, start + 1, i, &w->one), when = arrivals_happens(w, i);
-    tp_expr given[] = {
-        when, of_party(w, &w->one, arrivals_happens(w, start)), behind,
-        tp_op2(w->p, TP_E_EQ, tp_sym(w->p, w->x->a->k->axes[0].sym), of_party(w, &w->one, arrivals_device(w, start)))};
+    tp_expr given[] = {when, of_party(w, &w->one, arrivals_happens(w, start)), behind,
+                       arrivals_same_device(w, arrivals_coordinates(w, NULL), arrivals_device(w, start, &w->one))};
     tp_place at = arrivals_place(w, when, here);
     tp_expr apart = tp_places_apart(w->p, &at, there);
     tp_expr in_order =
@@ -223,9 +280,8 @@ static bool arrive_apart(arrivals *w, uint32_t first, uint32_t second)
     if (w->f->events.at[first].place.operand != e->place.operand)
         return true;
     tp_place there = sent_place(w, first), at = arrivals_place(w, arrivals_happens(w, second), &e->place);
-    tp_expr given[] = {
-        arrivals_happens(w, second), of_party(w, &w->one, arrivals_happens(w, first)), later,
-        tp_op2(w->p, TP_E_EQ, arrivals_device(w, second), of_party(w, &w->one, arrivals_device(w, first)))};
+    tp_expr given[] = {arrivals_happens(w, second), of_party(w, &w->one, arrivals_happens(w, first)), later,
+                       arrivals_same_device(w, arrivals_device(w, second, NULL), arrivals_device(w, first, &w->one))};
     return fleet_follows(w->x, given, 4, tp_places_apart(w->p, &at, &there)) ||
            (w->sums && arrivals_in_turn(w, first, second) && arrivals_in_turn(w, second, first)) ||
            fleet_fails(w->x, "that what arrives lies apart from what else arrives is not shown", e);
@@ -235,17 +291,20 @@ static bool arrive_apart(arrivals *w, uint32_t first, uint32_t second)
 static bool has_entered(arrivals *w, uint32_t i)
 {
     const tp_kernel *k = w->x->a->k;
-    tp_expr when = arrivals_happens(w, i), d = tp_sym(w->p, k->axes[0].sym);
-    tp_expr *with = TP_NEWN(w->x->a->arena, tp_expr, k->axes[0].sym + 1);
+    tp_expr when = arrivals_happens(w, i);
+    uint32_t n = tp_sym_count(w->p);
+    tp_expr *with = TP_NEWN(w->x->a->arena, tp_expr, n);
     bool found = false;
-    with[k->axes[0].sym] = unrolled(w, when, w->f->events.at[i].device);
+    for (uint32_t x = 0; x < mesh_rank(w); x++)
+        with[k->axes[x].sym] = unrolled(w, when, w->f->events.at[i].device.at[x]);
     for (uint32_t b = 0; b < w->f->events.len && !found; b++) {
         const tp_flow_event *e = &w->f->events.at[b];
         if (e->kind != TP_FLOW_SIGNAL || !e->there || k->operands[e->counter.operand].memory != TP_MEM_BARRIER)
             continue;
-        tp_expr back = unrolled(w, tp_const(w->p, 1), e->device);
-        found = fleet_follows(w->x, &when, 1,
-                              tp_op2(w->p, TP_E_EQ, tp_expr_subst(w->p, back, with, k->axes[0].sym + 1), d));
+        tp_coordinates back = {0};
+        for (uint32_t x = 0; x < mesh_rank(w); x++)
+            back.at[x] = tp_expr_subst(w->p, unrolled(w, tp_const(w->p, 1), e->device.at[x]), with, n);
+        found = fleet_follows(w->x, &when, 1, arrivals_same_device(w, back, arrivals_coordinates(w, NULL)));
     }
     return found || fleet_fails(w->x, "that the device that this reaches has entered the kernel is not shown",
                                 &w->f->events.at[i]);
@@ -256,7 +315,7 @@ static bool is_at_begin(arrivals *w, uint32_t i)
 {
     const tp_kernel *k = w->x->a->k;
     tp_expr first = tp_const(w->p, 1), path = w->f->events.at[i].path;
-    for (uint32_t x = 1; x < k->naxes; x++)
+    for (uint32_t x = mesh_rank(w); x < k->naxes; x++)
         first = all_of(w, first, tp_op2(w->p, TP_E_EQ, tp_sym(w->p, k->axes[x].sym), tp_const(w->p, 0)));
     return w->around[i] == NO_LOOP && fleet_follows(w->x, &path, 1, first) && fleet_follows(w->x, &first, 1, path);
 }

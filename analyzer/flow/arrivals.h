@@ -14,17 +14,23 @@ typedef struct party {
     uint32_t n;
 } party;
 
+/* e is a choice of these where the condition holds. */
+typedef struct unrolling {
+    tp_expr given, e, choices;
+} unrolling;
+
 typedef struct arrivals {
     proof *x;
     tp_exprs *p;
     const tp_flow *f;
-    int32_t *around;   /* by event: the innermost loop */
-    party one, two;    /* senders */
-    flight_sums *sums; /* by operand, those of semaphores; NULL: not asked for */
-    bool *summed;      /* by operand: they are known */
-    bool *exact;       /* by operand: its sums tell what has arrived (credits.c) */
-    int8_t *grants;    /* by event and operand: arrivals_grants(), 1 yes, -1 no, 0 not asked yet */
-    int8_t *quiet;     /* by operand, twice: no copy on the one is in flight where the other is signalled; the same */
+    int32_t *around;            /* by event: the innermost loop */
+    party one, two;             /* senders */
+    TP_VEC(unrolling) unrolled; /* so far */
+    flight_sums *sums;          /* by operand, those of semaphores; NULL: not asked for */
+    bool *summed;               /* by operand: they are known */
+    bool *exact;                /* by operand: its sums tell what has arrived (credits.c) */
+    int8_t *grants;             /* by event and operand: arrivals_grants(), 1 yes, -1 no, 0 not asked yet */
+    int8_t *quiet; /* by operand, twice: no copy on the one is in flight where the other is signalled; the same */
 } arrivals;
 
 static inline tp_expr all_of(arrivals *w, tp_expr a, tp_expr b)
@@ -43,12 +49,14 @@ static inline tp_expr of_party(const arrivals *w, const party *by, tp_expr e)
 {
     return by ? tp_expr_subst(w->p, e, by->with, by->n) : e;
 }
-tp_expr arrivals_number_of(const arrivals *w, const party *by);
+tp_coordinates arrivals_coordinates(const arrivals *w, const party *by);
 tp_expr arrivals_turn_of(const arrivals *w, int32_t loop);
 /* When event number i happens. */
 tp_expr arrivals_happens(arrivals *w, uint32_t i);
-/* Which device the copy that begins at event number `start` goes to, its modulo as choices. */
-tp_expr arrivals_device(arrivals *w, uint32_t start);
+/* Which device the copy that begins at event number `start`, of that party, goes to, its modulo as choices. */
+tp_coordinates arrivals_device(arrivals *w, uint32_t start, const party *by);
+/* They are one device. */
+tp_expr arrivals_same_device(const arrivals *w, tp_coordinates a, tp_coordinates b);
 /* The place, the modulo of its starts as choices where this is given. */
 tp_place arrivals_place(arrivals *w, tp_expr given, const tp_place *at);
 tp_place arrivals_place_of(const arrivals *w, const party *by, const tp_place *at);

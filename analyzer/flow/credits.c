@@ -112,9 +112,8 @@ static tp_expr same_counter(arrivals *w, uint32_t wait, uint32_t start, const pa
 /* It is sent to this device. */
 static tp_expr comes_here(arrivals *w, uint32_t start, const party *sender)
 {
-    tp_expr here = arrivals_number_of(w, NULL);
-    return all_of(w, of_party(w, sender, arrivals_happens(w, start)),
-                  tp_op2(w->p, TP_E_EQ, of_party(w, sender, arrivals_device(w, start)), here));
+    tp_expr here = arrivals_same_device(w, arrivals_device(w, start, sender), arrivals_coordinates(w, NULL));
+    return all_of(w, of_party(w, sender, arrivals_happens(w, start)), here);
 }
 
 /* ---- it starts after this ---- */
@@ -128,11 +127,11 @@ static bool find_grant(arrivals *w, uint32_t start, uint32_t operand)
         if (!is_on(w, i, operand) || !gives(e))
             continue;
         any = true;
-        good = e->kind == TP_FLOW_SIGNAL && e->there && e->device.id;
+        good = e->kind == TP_FLOW_SIGNAL && e->there;
         if (!good)
             break;
         tp_expr given[] = {arrivals_happens(w, i), comes_here(w, start, &w->one)};
-        tp_expr to = tp_op2(w->p, TP_E_EQ, e->device, arrivals_number_of(w, &w->one));
+        tp_expr to = arrivals_same_device(w, e->device, arrivals_coordinates(w, &w->one));
         good = fleet_follows(w->x, given, 2, to);
     }
     return any && good;
@@ -227,7 +226,7 @@ static bool arrives_on(const arrivals *w, uint32_t start, uint32_t operand)
 
 static bool is_of_one_sender(arrivals *w, uint32_t operand)
 {
-    tp_expr same = tp_op2(w->p, TP_E_EQ, arrivals_number_of(w, &w->one), arrivals_number_of(w, &w->two));
+    tp_expr same = arrivals_same_device(w, arrivals_coordinates(w, &w->one), arrivals_coordinates(w, &w->two));
     bool good = true;
     for (uint32_t i = 0; i < w->f->events.len && good; i++)
         for (uint32_t k = 0; k <= i && arrives_on(w, i, operand) && good; k++) {
@@ -276,7 +275,7 @@ bool arrivals_in_turn(arrivals *w, uint32_t first, uint32_t second)
 {
     uint32_t on = w->f->events.at[first + 1].counter.operand;
     tp_expr both = all_of(w, comes_here(w, first, &w->one), comes_here(w, second, &w->two));
-    tp_expr one = tp_op2(w->p, TP_E_EQ, arrivals_number_of(w, &w->one), arrivals_number_of(w, &w->two));
+    tp_expr one = arrivals_same_device(w, arrivals_coordinates(w, &w->one), arrivals_coordinates(w, &w->two));
     tp_place here = arrivals_place(w, arrivals_happens(w, first), &w->f->events.at[first].place),
              there = arrivals_place(w, arrivals_happens(w, second), &w->f->events.at[second].place);
     here = arrivals_place_of(w, &w->one, &here);

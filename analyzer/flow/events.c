@@ -53,6 +53,18 @@ void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a)
         note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a), .partial = a->guarded});
 }
 
+/* On a mesh in normal form: of a number, (r * C + e) // C is r + e // C. */
+static tp_coordinates device_of(flow *f, const tp_statement *s)
+{
+    tp_coordinates out = {0};
+    for (uint32_t i = 0; i < TP_MAX_MESH && s->device[i] >= 0; i++) {
+        out.at[i] = flow_meaning(f, s->device[i]);
+        if (out.at[i].id && tp_mesh_rank(f->k) > 1)
+            out.at[i] = tp_expr_normal(f->a->p, out.at[i]);
+    }
+    return out;
+}
+
 void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
 {
     tp_flow_event e = {.kind = kind};
@@ -62,8 +74,8 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
     if (kind == TP_FLOW_SIGNAL || kind == TP_FLOW_AWAIT) {
         e.place = e.from = e.counter;
         e.bits = flow_meaning(f, s->value);
-        e.there = s->device >= 0;
-        e.device = e.there ? flow_meaning(f, s->device) : (tp_expr){0};
+        e.there = s->device[0] >= 0;
+        e.device = device_of(f, s);
     } else {
         tp_exprs *p = f->a->p;
         e.place = place_of(f, s->access);
@@ -79,7 +91,7 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
                                 .counter = place_of(f, s->arrival),
                                 .bits = e.bits,
                                 .there = true,
-                                .device = flow_meaning(f, s->device)});
+                                .device = device_of(f, s)});
 }
 
 void flow_note_leave(flow *f, tp_scope scope)

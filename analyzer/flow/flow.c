@@ -285,10 +285,13 @@ static void walk_store(flow *f, const tp_statement *s)
 
 static void note_device(flow *f, const tp_statement *s)
 {
-    if (s->device < 0)
-        return;
-    sink(f, TP_SINK_INDEX, s->device);
-    flow_use(f, (tp_use){.kind = TP_USE_DEVICE, .value = flow_meaning(f, s->device), .extent = f->k->axes[0].steps});
+    for (uint32_t i = 0; i < TP_MAX_MESH && s->device[i] >= 0; i++) {
+        sink(f, TP_SINK_INDEX, s->device[i]);
+        flow_use(f, (tp_use){.kind = TP_USE_DEVICE,
+                             .value = flow_meaning(f, s->device[i]),
+                             .dim = i,
+                             .extent = f->k->axes[i].steps});
+    }
 }
 
 static void walk_start(flow *f, const tp_statement *s)

@@ -57,7 +57,7 @@ typedef enum tp_use_kind {
     TP_USE_TAKE,
     TP_USE_MOVED,
     TP_USE_CLAIMED, /* what multiple_of() claims; value: whether it is so */
-    TP_USE_DEVICE   /* the number of another device; extent: how many there are */
+    TP_USE_DEVICE   /* a coordinate of another device, along the axis `dim`; extent: how many there are */
 } tp_use_kind;
 /* The turn of a `for` in which something happens, and of those around it. */
 typedef struct tp_flow_turn {
@@ -111,6 +111,11 @@ typedef enum tp_flow_event_kind {
     TP_FLOW_LOOP,   /* `counter.start[0]` takes the values 0, …, bits - 1 (no id: not known how many) up to its END */
     TP_FLOW_END,
 } tp_flow_event_kind;
+/* Of a device: one for each axis of devices; no id: not known. */
+typedef struct tp_coordinates {
+    tp_expr at[TP_MAX_MESH];
+} tp_coordinates;
+
 typedef struct tp_flow_event {
     tp_flow_event_kind kind;
     tp_expr path;
@@ -118,8 +123,8 @@ typedef struct tp_flow_event {
     bool partial; /* a store under a mask: some elements of its place */
     tp_place place, from, counter;
     tp_expr bits;
-    bool there;     /* a START of a copy to another device, a SIGNAL there, */
-    tp_expr device; /* ... on this one; no id: not known. A START has it in the SIGNAL behind it */
+    bool there;            /* a START of a copy to another device, a SIGNAL there, */
+    tp_coordinates device; /* ... on this one. A START has it in the SIGNAL behind it */
     tp_scope scope;
     const tp_syntax *syntax;
 } tp_flow_event;

@@ -99,6 +99,25 @@ void tp_flow_exchange(tp_analysis *a)
     a->flow = other;
 }
 
+static bool reaches(const tp_statement *s, void *operands)
+{
+    bool *reached = operands;
+    if (s->arrival)
+        reached[s->access->operand] = true;
+    return false;
+}
+
+/* A walk for what happens, of which nothing undefined is followed in what others write to: whether that matters is told
+ * by its events, and where it does nothing is known of memory. */
+static void walk_for_events(tp_analysis *a)
+{
+    bool *reached = TP_NEWN(a->arena, bool, tp_noperands(a->k));
+    tp_region_any(&a->k->body->statements, reaches, reached);
+    a->received = reached;
+    flow_walk_again(a);
+    a->received = NULL;
+}
+
 /* Where waits do not name the copies that they end, a second walk takes copies for stores at their start. */
 const tp_flow *tp_flow_of(tp_analysis *a)
 {
@@ -108,7 +127,10 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     if (!a->k->body || a->flow)
         return a->flow;
     a->stores_at_start |= tp_is_connected(a->k); /* a wait names no copy that comes from another device */
-    flow_walk_again(a);
+    if (tp_is_connected(a->k))
+        walk_for_events(a);
+    else
+        flow_walk_again(a);
     if (tp_is_connected(a->k) && !a->flow->gave_up.n) {
         a->not_received = flow_find_received(a);
         if (a->received)

@@ -13,7 +13,7 @@
  */
 #include "analyzer/flow/arrivals.h"
 
-enum { MOST_EQUATIONS = TP_MAX_RANK + 1, MOST_UNKNOWN = 16, MOST_GUESSES = 48 };
+enum { MOST_EQUATIONS = TP_MAX_RANK + TP_MAX_MESH, MOST_UNKNOWN = 16, MOST_GUESSES = 48 };
 
 /* An event that writes, of some party (arrivals.one), and what is not known of that. */
 typedef struct writer {
@@ -162,30 +162,33 @@ static void guess_by(reading *r, uint32_t at)
     arrivals *w = &r->w;
     const tp_kernel *k = w->x->a->k;
     writer y = {.at = at, .arrives = flight_goes_away(w->f, at)};
-    tp_expr number = arrivals_number_of(w, &w->one), d = arrivals_number_of(w, NULL), zero = tp_const(w->p, 0);
-    if (y.arrives) {
-        add_unknown(r, &y, d, NO_LOOP);
-        y.left[0] = of_party(w, &w->one, arrivals_device(w, at));
-        y.right[0] = d;
-        y.nequations = 1;
+    uint32_t rank = tp_mesh_rank(k);
+    tp_coordinates sender = arrivals_coordinates(w, &w->one), here = arrivals_coordinates(w, NULL),
+                   to = y.arrives ? arrivals_device(w, at, &w->one) : here;
+    tp_expr zero = tp_const(w->p, 0);
+    for (uint32_t i = 0; y.arrives && i < rank; i++) {
+        add_unknown(r, &y, here.at[i], NO_LOOP);
+        y.left[i] = to.at[i];
+        y.right[i] = here.at[i];
+        y.nequations++;
     }
     for (int32_t l = w->around[at]; l != NO_LOOP; l = w->around[l])
         add_unknown(r, &y, arrivals_turn_of(w, l), l);
-    for (uint32_t i = 1; i < k->naxes; i++)
+    for (uint32_t i = rank; i < k->naxes; i++)
         add_unknown(r, &y, tp_sym(w->p, k->axes[i].sym), NO_LOOP);
     y.writes = has_element(r, &y);
     y.writes = all_of(w, y.writes, of_party(w, &w->one, arrivals_happens(w, at)));
     for (uint32_t i = 0; i < k->naxes; i++) {
-        tp_expr to = tp_sym(w->p, k->axes[i].sym);
-        y.writes = all_of(w, y.writes, within(r, zero, of_party(w, &w->one, to), k->axes[i].steps));
+        tp_expr axis = tp_sym(w->p, k->axes[i].sym);
+        y.writes = all_of(w, y.writes, within(r, zero, of_party(w, &w->one, axis), k->axes[i].steps));
     }
     if (y.arrives)
-        y.writes = all_of(w, y.writes, tp_op2(w->p, TP_E_EQ, y.left[0], d));
+        y.writes = all_of(w, y.writes, arrivals_same_device(w, to, here));
     y.writes = all_of(w, y.writes, happens_before(r, &y));
-    if (!y.arrives) { /* this device */
-        y.writes = with(r, y.writes, number, d);
+    for (uint32_t x = 0; !y.arrives && x < rank; x++) { /* this device */
+        y.writes = with(r, y.writes, sender.at[x], here.at[x]);
         for (uint32_t i = 0; i < y.nequations; i++)
-            y.left[i] = with(r, y.left[i], number, d);
+            y.left[i] = with(r, y.left[i], sender.at[x], here.at[x]);
     }
     r->guesses = 0;
     solve(r, &y, 0, y.left, y.writes);

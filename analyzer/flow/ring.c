@@ -1,7 +1,14 @@
 /* Several devices that count alike. Each runs the same body. Where neither whether and where a statement counts, nor by
- * how much, depends on the number d of the device, all do the same acts. Where in addition the device that an act
- * names is another one for each d, each device is named by exactly one other: for every act that it does, the same act
- * of one other device counts for it. So each counter gets what it would get if all that a device sends came to itself.
+ * how much, depends on which device it is, all do the same acts. Where in addition the device that an act names is
+ * another one for each that names it, each device is named by exactly one other: for every act that it does, the same
+ * act of one other device counts for it. So each counter gets what it would get if all that a device sends came to
+ * itself.
+ *
+ * On a mesh a device is its coordinates x0, x1, … The one that is named is another one for each device where the named
+ * coordinates tell those of this device, one after the other: each is x + s or s - x, or that modulo the extent of the
+ * axis of x, for an x that is not told yet and an s that speaks of those alone that are. Two devices that name the same
+ * one have the first told coordinate in common, so the same s for the next, and so on: they are one device. So it is
+ * for neighbours in a line of the mesh, (r, (c + 1) % C), and for skewed ones, (r, (c + r) % C).
  *
  *   Let every wait of that one device find, of acts before it, what it asks for, and let its counters be zero in the
  *   end. Then no device waits for ever, for any number of them, and all counters are zero in the end.
@@ -20,6 +27,7 @@ typedef struct speaking {
     const proof *x;
     const uint32_t *loops; /* events around */
     uint32_t nloops;
+    bool devices; /* coordinates of the device count as the same */
     bool same;
 } speaking;
 
@@ -32,7 +40,7 @@ static bool is_same(const speaking *w, uint32_t sym)
         known |= a->vars[i].sym == sym;
     for (uint32_t i = 0; i < a->k->ntables; i++)
         known |= a->k->tables[i].sym == sym;
-    for (uint32_t i = 1; i < a->k->naxes; i++)
+    for (uint32_t i = w->devices ? 0 : tp_mesh_rank(a->k); i < a->k->naxes; i++)
         known |= a->k->axes[i].sym == sym;
     for (uint32_t i = 0; i < w->nloops; i++)
         known |= tp_expr_get(a->p, w->x->f->events.at[w->loops[i]].counter.start[0])->value == sym;
@@ -61,21 +69,43 @@ static bool is_alike(speaking *w, const tp_flow_event *e)
     return w->same;
 }
 
-static bool speaks_of_device(const proof *x, tp_expr e)
+/* Of a coordinate that is not told. */
+static bool speaks_of_device(const proof *x, tp_expr e, const bool *told)
 {
-    return tp_expr_mentions(x->a->p, e, x->a->k->axes[0].sym);
+    bool speaks = false;
+    for (uint32_t i = 0; i < tp_mesh_rank(x->a->k); i++)
+        speaks |= !told[i] && tp_expr_mentions(x->a->p, e, x->a->k->axes[i].sym);
+    return speaks;
 }
 
-/* d + c or c - d, or that modulo the number of devices. */
-static bool is_shift(const proof *x, tp_expr e)
+/* Does e, which is named along one axis, tell the coordinate of this device along another, or the same? */
+static bool tells(const proof *x, tp_expr e, uint32_t named, uint32_t axis, const bool *told)
 {
     tp_exprs *p = x->a->p;
-    tp_expr d = tp_sym(p, x->a->k->axes[0].sym), all = tp_expr_normal(p, x->a->k->axes[0].steps);
+    const tp_axis *axes = x->a->k->axes;
+    tp_expr d = tp_sym(p, axes[axis].sym), end = tp_expr_normal(p, axes[named].steps);
+    bool as_many = tp_same(tp_expr_normal(p, axes[axis].steps), end);
     tp_expr_node n = *tp_expr_get(p, e = tp_expr_normal(p, e));
-    if (n.op == TP_E_MOD && tp_same(tp_expr_normal(p, n.b), all))
+    for (; as_many && n.op == TP_E_MOD && tp_same(tp_expr_normal(p, n.b), end); n = *tp_expr_get(p, e))
         e = n.a;
-    return !speaks_of_device(x, tp_expr_normal(p, tp_op2(p, TP_E_SUB, e, d))) ||
-           !speaks_of_device(x, tp_expr_normal(p, tp_op2(p, TP_E_ADD, e, d)));
+    return !speaks_of_device(x, tp_expr_normal(p, tp_op2(p, TP_E_SUB, e, d)), told) ||
+           !speaks_of_device(x, tp_expr_normal(p, tp_op2(p, TP_E_ADD, e, d)), told);
+}
+
+static bool tells_all(const proof *x, const tp_coordinates *e)
+{
+    uint32_t rank = tp_mesh_rank(x->a->k), ntold = 0;
+    bool told[TP_MAX_MESH] = {false}, used[TP_MAX_MESH] = {false}, more = true;
+    while (more) {
+        more = false;
+        for (uint32_t named = 0; named < rank; named++)
+            for (uint32_t axis = 0; axis < rank && !used[named]; axis++)
+                if (!told[axis] && tells(x, e->at[named], named, axis, told)) {
+                    used[named] = told[axis] = more = true;
+                    ntold++;
+                }
+    }
+    return ntold == rank;
 }
 
 /* Do two devices never name the same one? All that are named are there (TP102), so then each is named by one. */
@@ -83,33 +113,45 @@ static bool names_each_once(speaking *w, proof *x, const tp_flow_event *e)
 {
     enum { PATH = 48 };
     tp_analysis *a = x->a;
-    tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-    w->same = true;
-    with[a->k->axes[0].sym] = num(a, 0);
-    look_at(w, tp_expr_subst(a->p, e->device, with, tp_sym_count(a->p)));
+    uint32_t rank = tp_mesh_rank(a->k), nsyms = tp_sym_count(a->p);
+    tp_expr *with = TP_NEWN(a->arena, tp_expr, nsyms);
+    w->same = w->devices = true;
+    for (uint32_t i = 0; i < rank && w->same; i++) {
+        w->same = e->device.at[i].id != 0;
+        look_at(w, e->device.at[i]);
+    }
+    w->devices = false;
     if (!w->same)
         return false;
-    tp_expr premises[PATH + 1 + TP_GRANTED], d = tp_sym(a->p, a->k->axes[0].sym);
-    if (is_shift(x, e->device))
+    if (tells_all(x, &e->device))
         return true;
-    tp_expr other = with[a->k->axes[0].sym] = tp_sym_new(a->p, TP_S("other"));
-    tp_var v = {.sym = (uint32_t)tp_expr_get(a->p, other)->value,
-                .lo = tp_const(a->p, 0),
-                .hi = mk(a, TP_E_SUB, a->k->axes[0].steps, num(a, 1)),
-                .multiple_of = 1,
-                .step = true};
+    tp_expr premises[PATH + 1 + TP_GRANTED], others = num(a, 0), apart = num(a, 0);
+    tp_var vars[TP_MAX_MESH];
+    for (uint32_t i = 0; i < rank; i++) {
+        const tp_axis *axis = &a->k->axes[i];
+        tp_expr other = with[axis->sym] = tp_sym_new(a->p, TP_S("other"));
+        vars[i] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, other)->value,
+                           .lo = tp_const(a->p, 0),
+                           .hi = mk(a, TP_E_SUB, axis->steps, num(a, 1)),
+                           .multiple_of = 1,
+                           .step = true};
+        others = mk(a, TP_E_OR, others, mk(a, TP_E_NE, tp_sym(a->p, axis->sym), other));
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        apart =
+            mk(a, TP_E_OR, apart, mk(a, TP_E_NE, e->device.at[i], tp_expr_subst(a->p, e->device.at[i], with, nsyms)));
     tp_claim c = {.over_steps = true,
                   .premises = premises,
-                  .goal = mk(a, TP_E_NE, e->device, tp_expr_subst(a->p, e->device, with, a->k->axes[0].sym + 1)),
-                  .extra = &v,
-                  .nextra = 1,
+                  .goal = apart,
+                  .extra = vars,
+                  .nextra = rank,
                   .walk = x->f->vars.at,
                   .nwalk = x->f->vars.len};
     c.npremises = tp_conjuncts(a, e->path, premises, PATH);
-    premises[c.npremises++] = mk(a, TP_E_NE, d, other);
+    premises[c.npremises++] = others;
     tp_decision found = tp_claim_decide(a, &c);
     x->grade = found.verdict == TP_PROVEN && found.grade > x->grade ? found.grade : x->grade;
-    x->basis = tp_basis_join(a->arena, x->basis, tp_claim_basis(a, &c));
+    x->basis = tp_basis_join(x->a->arena, x->basis, tp_claim_basis(a, &c));
     return found.verdict == TP_PROVEN;
 }
 
@@ -137,7 +179,7 @@ bool flight_is_symmetric(proof *x)
             loops[w.nloops++] = i;
         if ((counts(e) || (e->kind == TP_FLOW_LOOP && any_counts(x->f, i))) && !is_alike(&w, e))
             return fleet_fails(x, "whether, where or by how much a semaphore counts depends on the device", e);
-        if (e->kind == TP_FLOW_SIGNAL && e->there && (!e->device.id || !names_each_once(&w, x, e)))
+        if (e->kind == TP_FLOW_SIGNAL && e->there && !names_each_once(&w, x, e))
             return fleet_fails(x, "that each device is named here by one other is not shown", e);
         if (e->kind == TP_FLOW_END)
             w.nloops--;

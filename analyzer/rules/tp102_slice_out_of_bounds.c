@@ -93,11 +93,11 @@ static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
 static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
 {
     tp_claim c = tp_use_claim(a, f, u);
-    c.subject = a->k->axes[0].name;
+    c.subject = a->k->axes[u->dim].name;
     c.proven = tp_message(a, "the device that is named here is one of `%.*s`", TP_FMT(c.subject));
     c.violated = tp_message(a, "there may be no device of that number: `%.*s` is less than %.*s", TP_FMT(c.subject),
                             TP_FMT(tp_text(a, u->extent)));
-    c.note = TP_S("a number that no device has is not checked: on a mesh it names another row");
+    c.note = TP_S("a coordinate beyond its axis is not checked: on a mesh it names a device of another row");
     check_index(a, u, &c, "the device depends on data, or its int32 arithmetic may overflow");
 }
 

@@ -105,7 +105,7 @@ static bool any_parallel(const tp_kernel *k)
 static bool belongs_to_device(const tp_kernel *k, const tp_operand *o)
 {
     bool belongs = tp_has_devices(k) && tp_is_shard(o);
-    for (uint32_t x = 1; x < k->naxes; x++)
+    for (uint32_t x = tp_mesh_rank(k); x < k->naxes; x++)
         belongs &= !k->axes[x].parallel;
     return belongs;
 }

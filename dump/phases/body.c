@@ -71,10 +71,10 @@ static void put_inst(const printer *x, const tp_inst *i)
 
 static void put_device(const printer *x, const tp_statement *s)
 {
-    if (s->device < 0)
-        return;
-    tp_buf_c(x->b, " of device ");
-    put_value(x, s->device);
+    for (uint32_t i = 0; i < TP_MAX_MESH && s->device[i] >= 0; i++) {
+        tp_buf_c(x->b, i ? ", " : " of device ");
+        put_value(x, s->device[i]);
+    }
     if (s->arrival) {
         tp_buf_c(x->b, ", there on ");
         put_access(x, s->arrival);

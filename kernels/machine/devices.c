@@ -62,12 +62,21 @@ static void prepare(void *arg)
     w->machine.crew = w->crew;
 }
 
+/* Their number, the steps of a grid that is not empty. */
+static int64_t devices_of(const tp_machine *m)
+{
+    int64_t n = 1;
+    for (uint32_t a = 0; a < tp_mesh_rank(m->k); a++)
+        n *= m->grid.steps[a];
+    return n;
+}
+
 /* What all of them share, once the first machine knows how many there are. */
 static void share(tp_devices *d, tp_arena *a, const tp_machine *m)
 {
     uint32_t operands = tp_noperands(m->k);
     d->has_barrier = tp_has_barrier(m->k);
-    d->n = d->crew.n = (uint32_t)m->grid.steps[0];
+    d->n = d->crew.n = (uint32_t)devices_of(m);
     d->crew.inner = m->grid.total / d->n;
     d->all = TP_NEWN(a, doing, d->n);
     d->watched = TP_NEWN(a, bool, operands);
@@ -197,9 +206,9 @@ tp_status tp_devices_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
         *trap = first->trap;
         return st;
     }
-    if (m->grid.steps[0] > MOST_DEVICES)
+    if (devices_of(m) > MOST_DEVICES)
         return refuse(trap,
-                      tp_printf(a, "%lld devices; at most %d are executed", (long long)m->grid.steps[0], MOST_DEVICES));
+                      tp_printf(a, "%lld devices; at most %d are executed", (long long)devices_of(m), MOST_DEVICES));
     share(d, a, m);
     tp_walk_time prepared = tp_walk_clock(r);
     st = equip_others(d, a, trap);

@@ -17,9 +17,26 @@ static void place(tp_machine *m, uint32_t device, const tp_statement *at, int64_
 {
     m->at = at;
     m->step = step;
-    for (uint32_t a = m->k->naxes; a-- > 1; step /= m->grid.steps[a])
+    uint32_t rank = tp_mesh_rank(m->k);
+    for (uint32_t a = m->k->naxes; a-- > rank; step /= m->grid.steps[a])
         m->env[m->k->axes[a].sym] = step % m->grid.steps[a];
-    m->env[m->k->axes[0].sym] = device;
+    int64_t number = device;
+    for (uint32_t a = rank; a-- > 0; number /= m->grid.steps[a])
+        m->env[m->k->axes[a].sym] = number % m->grid.steps[a];
+}
+
+/* "3"; "(1, 0)" on a mesh. */
+static tp_str called(const tp_machine *m, uint32_t device)
+{
+    uint32_t rank = tp_mesh_rank(m->k);
+    int64_t at[TP_MAX_MESH], number = device;
+    tp_buf b = {.arena = m->arena};
+    for (uint32_t a = rank; a-- > 0; number /= m->grid.steps[a])
+        at[a] = number % m->grid.steps[a];
+    for (uint32_t a = 0; a < rank; a++)
+        tp_buf_printf(&b, "%s%lld", a ? ", " : rank > 1 ? "(" : "", (long long)at[a]);
+    tp_buf_printf(&b, rank > 1 ? ")" : "");
+    return tp_buf_view(&b);
 }
 
 /* ---- turns ---- */
@@ -56,8 +73,8 @@ bool tp_exchange_hand_over(tp_devices *d)
 static tp_str where(tp_machine *m, const doing *x, uint32_t number)
 {
     if (x->state == MEETS || !x->at)
-        return tp_printf(m->arena, "device %u has ended", number);
-    return tp_printf(m->arena, "device %u waits at line %u", number, x->at->syntax->number);
+        return tp_printf(m->arena, "device %.*s has ended", TP_FMT(called(m, number)));
+    return tp_printf(m->arena, "device %.*s waits at line %u", TP_FMT(called(m, number)), x->at->syntax->number);
 }
 
 static void tell_stuck(tp_machine *m, uint32_t number)
@@ -99,9 +116,10 @@ _Noreturn static void deadlock(tp_machine *m)
     bool bits = m->k->operands[semaphore].memory == TP_MEM_DMA_SEMAPHORE;
     place(m, stuck, x->at, x->step);
     tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, semaphore),
-                  "device %u waits for %lld%s on `%.*s`, which has %lld: it waits for ever%.*s", stuck,
-                  (long long)(bits ? x->need / 8 : x->need), bits ? " bytes" : "", TP_FMT(name_of(m, semaphore)),
-                  (long long)(bits ? *x->count / 8 : *x->count), TP_FMT(tp_buf_view(&b)));
+                  "device %.*s waits for %lld%s on `%.*s`, which has %lld: it waits for ever%.*s",
+                  TP_FMT(called(m, stuck)), (long long)(bits ? x->need / 8 : x->need), bits ? " bytes" : "",
+                  TP_FMT(name_of(m, semaphore)), (long long)(bits ? *x->count / 8 : *x->count),
+                  TP_FMT(tp_buf_view(&b)));
 }
 
 /* The device's state is set: go on when it may. */
@@ -204,8 +222,9 @@ static void add(tp_machine *m, tp_machine *there, uint32_t operand, size_t eleme
 {
     int64_t *count = count_of(m, there, operand, element);
     if (!tp_add(*count, n, count) || *count > most)
-        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, operand), "`%.*s` of device %u counts beyond %s",
-                      TP_FMT(name_of(m, operand)), there->worker, most == INT32_MAX ? "2^31 - 1" : "2^60");
+        tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, operand), "`%.*s` of device %.*s counts beyond %s",
+                      TP_FMT(name_of(m, operand)), TP_FMT(called(m, there->worker)),
+                      most == INT32_MAX ? "2^31 - 1" : "2^60");
     tell_count(m, there, operand, element);
 }
 
@@ -227,26 +246,30 @@ _Noreturn static void not_entered(tp_machine *m, const tp_statement *at, int64_t
     tp_tell_side(m, other);
     tp_trap_raise(
         m, TP_RULE_IN_FLIGHT, name_of(m, operand),
-        "device %u may reach `%.*s` of device %u before that device enters the kernel: no wait for its barrier "
+        "device %.*s may reach `%.*s` of device %.*s before that device enters the kernel: no wait for its barrier "
         "is in between",
-        by, TP_FMT(name_of(m, operand)), there);
+        TP_FMT(called(m, by)), TP_FMT(name_of(m, operand)), TP_FMT(called(m, there)));
 }
 
 /* What reaches a device that has not entered the kernel finds nothing there. */
-static void reach(tp_machine *m, const tp_machine *there, const tp_statement *s, uint32_t operand)
+void tp_exchange_reach(tp_machine *m, const tp_machine *there, const tp_statement *s, uint32_t operand)
 {
     if (m->devices->has_barrier && !m->devices->all[there->worker].entered &&
         m->k->operands[operand].memory != TP_MEM_BARRIER)
         not_entered(m, s, m->step, m->worker, operand, there->worker, TP_ACTS_SO_FAR);
 }
 
-tp_machine *tp_exchange_other(tp_machine *m, int64_t number)
+tp_machine *tp_exchange_other(tp_machine *m, const int64_t *at)
 {
-    tp_devices *d = m->devices;
-    if (number < 0 || number >= d->n)
-        tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, m->k->axes[0].name, "there is no device %lld: `%.*s` is 0 to %u",
-                      (long long)number, TP_FMT(m->k->axes[0].name), d->n - 1);
-    return &d->workers[number].machine;
+    int64_t number = 0;
+    for (uint32_t a = 0; a < tp_mesh_rank(m->k); a++) {
+        tp_str axis = m->k->axes[a].name;
+        if (at[a] < 0 || at[a] >= m->grid.steps[a])
+            tp_trap_raise(m, TP_RULE_SLICE_OUT_OF_BOUNDS, axis, "there is no device %lld: `%.*s` is 0 to %lld",
+                          (long long)at[a], TP_FMT(axis), (long long)m->grid.steps[a] - 1);
+        number = number * m->grid.steps[a] + at[a];
+    }
+    return &m->devices->workers[number].machine;
 }
 
 void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, const tp_slice *source,
@@ -259,7 +282,6 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
     note(m);
     uint32_t sent = d->base[s->semaphore->operand] + (uint32_t)counter, arrived = sent;
     if (s->arrival) {
-        reach(m, there, s, s->access->operand);
         arrived = d->base[s->arrival->operand] + (uint32_t)arrival;
         add(m, there, s->arrival->operand, arrival, bits, TP_SIZE_LIMIT);
     }
@@ -323,7 +345,7 @@ void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, 
         return;
     }
     note(m);
-    reach(m, there, s, semaphore);
+    tp_exchange_reach(m, there, s, semaphore);
     tp_tell(m, (tp_event){.kind = TP_EVENT_SIGNAL,
                           .operand = semaphore,
                           .there = there->worker,
@@ -395,14 +417,15 @@ _Noreturn static void race(tp_machine *m, const meeting *x, const char *how, siz
     const parcel *p = &m->devices->parcels.at[c];
     place(m, x->device, x->statement, x->step);
     tell_meeting(m, x, c, destination);
-    tp_trap_raise(m, TP_RULE_IN_FLIGHT, name_of(m, x->operand),
-                  "`%.*s` of device %u is %s, and the copy to device %u that device %u started at line %u %s these "
-                  "elements: %s",
-                  TP_FMT(name_of(m, x->operand)), x->device, how, p->there, p->device, p->start->syntax->number,
-                  destination ? "writes" : "reads",
-                  in_turn ? "the wait between the two may be for a later copy; if copies on one semaphore arrived in "
-                            "the order of their starts, it would be for this one"
-                          : "no wait is between the two");
+    tp_trap_raise(
+        m, TP_RULE_IN_FLIGHT, name_of(m, x->operand),
+        "`%.*s` of device %.*s is %s, and the copy to device %.*s that device %.*s started at line %u %s these "
+        "elements: %s",
+        TP_FMT(name_of(m, x->operand)), TP_FMT(called(m, x->device)), how, TP_FMT(called(m, p->there)),
+        TP_FMT(called(m, p->device)), p->start->syntax->number, destination ? "writes" : "reads",
+        in_turn ? "the wait between the two may be for a later copy; if copies on one semaphore arrived in "
+                  "the order of their starts, it would be for this one"
+                : "no wait is between the two");
 }
 
 /* Which of what `device` touched is neither before the start of copy c nor after it has ended: `reached` says what
@@ -541,9 +564,9 @@ static void check_counts(tp_machine *m, uint32_t from, uint32_t n, uint32_t numb
                                            .operand = i,
                                            .acts = TP_NO_ACT,
                                            .counts = bits ? left / 8 : left});
-            tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %u is left at %lld%s %s",
-                          TP_FMT(name_of(m, i)), number, (long long)(bits ? left / 8 : left), bits ? " bytes" : "",
-                          when);
+            tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name_of(m, i), "`%.*s` of device %.*s is left at %lld%s %s",
+                          TP_FMT(name_of(m, i)), TP_FMT(called(m, number)), (long long)(bits ? left / 8 : left),
+                          bits ? " bytes" : "", when);
         }
 }
 

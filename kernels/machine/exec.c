@@ -451,7 +451,11 @@ static void store_there(tp_machine *m, tp_machine *there, const tp_statement *st
 
 static tp_machine *device_of(tp_machine *m, const tp_statement *s)
 {
-    return s->device < 0 ? m : tp_exchange_other(m, scalar_int(m, s->device, (tp_str){NULL, 0}, "a device"));
+    int64_t at[TP_MAX_MESH];
+    uint32_t rank = s->device[0] < 0 ? 0 : tp_mesh_rank(m->k);
+    for (uint32_t i = 0; i < rank; i++)
+        at[i] = scalar_int(m, s->device[i], (tp_str){NULL, 0}, "a device");
+    return rank ? tp_exchange_other(m, at) : m;
 }
 
 static void exec_start(tp_machine *m, const tp_statement *s)
@@ -462,6 +466,7 @@ static void exec_start(tp_machine *m, const tp_statement *s)
         exec_store(m, s);
     } else {
         resolve(m, s->access, &destination);
+        tp_exchange_reach(m, there, s, s->access->operand); /* else there is no memory yet */
         store_there(m, there, s, &destination);
     }
     resolve(m, s->from, &source);

@@ -227,8 +227,10 @@ void tp_exchange_enter(tp_machine *m);
 void tp_exchange_leave(tp_machine *m);
 /* The `with` of these operands ends. */
 void tp_exchange_end_scope(tp_machine *m, tp_scope scope, const char *when);
-/* The machine of that device; TP102 where there is none. */
-tp_machine *tp_exchange_other(tp_machine *m, int64_t device);
+/* The machine of the device at these coordinates, one for each axis of devices; TP102 where there is none. */
+tp_machine *tp_exchange_other(tp_machine *m, const int64_t *at);
+/* A trap where that device has not entered the kernel, and the operand is there only then. */
+void tp_exchange_reach(tp_machine *m, const tp_machine *there, const tp_statement *s, uint32_t operand);
 /* A part (NULL: all) of an operand is read or written here. */
 void tp_exchange_touch(tp_machine *m, uint32_t operand, const tp_slice *s, bool writes);
 /* The statements, as flight.c has them; `there` is the device to which a copy or signal goes, m or another one, and

@@ -107,7 +107,8 @@ static void rename_statement(renaming *r, tp_statement *s)
     s->access = rename_access(r, s->access);
     s->from = rename_access(r, s->from);
     s->semaphore = rename_access(r, s->semaphore);
-    rename_value(r, &s->device);
+    for (uint32_t i = 0; i < TP_MAX_MESH; i++)
+        rename_value(r, &s->device[i]);
     s->arrival = rename_access(r, s->arrival);
     if (s->kind == TP_IF)
         rename_branches(r, s);

@@ -60,8 +60,8 @@ static void looks_after(const tp_kernel *k, const tp_statement *s, looker look, 
     look_through(k, s->from, look, ctx);
     look_through(k, s->semaphore, look, ctx);
     look_through(k, s->arrival, look, ctx);
-    if (s->device >= 0)
-        look(ctx, s->device);
+    for (uint32_t i = 0; i < TP_MAX_MESH && s->device[i] >= 0; i++)
+        look(ctx, s->device[i]);
 }
 
 /* ---- the trail of a load ---- */

@@ -38,7 +38,8 @@ static void count_uses(tp_machine *m, const tp_region *r, uint32_t *home, uint32
             look(m, home, here, s->value);
         look_through(m, home, here, s->access);
         look_through(m, home, here, s->semaphore);
-        look(m, home, here, s->device);
+        for (uint32_t d = 0; d < TP_MAX_MESH; d++)
+            look(m, home, here, s->device[d]);
         look_through(m, home, here, s->arrival);
         count_uses(m, &s->body, home, regions);
         count_uses(m, &s->orelse, home, regions);

@@ -161,9 +161,11 @@ class _Evaluator:
         """A pallas_call; on several devices at once where it knows of them, else on one after the other."""
         on = devices.on_devices(eqn, self.mesh) if self.mesh else eqn
         if not self.mesh or devices.around(on):
-            results = self.run(on, values, used)
-            self.made.append(Call(on, [np.asarray(v) for v in values], [np.asarray(v) for v in results], used))
-            return results
+            sizes = devices.sizes(self.mesh)
+            given = [np.reshape(v, (*sizes, *np.shape(v)[bool(sizes):])) for v in values]
+            results = [np.asarray(v) for v in self.run(on, given, used)]
+            self.made.append(Call(on, given, results, used))
+            return [np.reshape(r, (*((devices.count(self.mesh),) if sizes else ()), *r.shape[len(sizes):])) for r in results]
         mesh, self.mesh = self.mesh, ()
         each = [self.call(eqn, [v[d] for v in values], used) for d in range(devices.count(mesh))]
         self.mesh = mesh

@@ -29,6 +29,10 @@ def count(mesh: Mesh) -> int:
     return math.prod(n for _, n in mesh)
 
 
+def sizes(mesh: Mesh) -> tuple[int, ...]:
+    return tuple(n for _, n in mesh)
+
+
 def around(call: Any) -> Mesh:
     """The devices of a pallas_call that knows of them."""
     return call.params.get(MESH, ())

@@ -214,7 +214,7 @@ class _Import:
         self.found: list[Unsupported] = []
         self.index_maps: dict[str, str] = {}  # of operands: where they are written
         self.mesh = devices.around(eqn)
-        self.device = self.names.take("d", "device") if self.mesh else ""
+        self.here = [self.names.take("d" if len(self.mesh) == 1 else axis, "device") for axis, _ in self.mesh]
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -265,7 +265,7 @@ class _Import:
                    "scratch": self.entries(lambda s: self.scratch(*s), scratch)
                    + self.entries(lambda s: self.scratch(*s), [(r, v.aval) for r, v in zip(table_refs, self.body.invars) if r.name in given])}
         writer = Body(self.own(axes), self.names.taken)
-        writer.mesh, writer.device = self.mesh, self.device
+        writer.mesh, writer.here = self.mesh, self.here
         writer.place = self.place
         writer.steps = {axis: n for axis, n in zip(axes, steps, strict=True) if isinstance(n, int)}
         for ref in table_refs:
@@ -293,7 +293,7 @@ class _Import:
         return out
 
     def spread(self, members: dict[str, Any], writer: Body) -> None:
-        """The spec of one device becomes that of all: each operand has its shards in a dimension in front."""
+        """The spec of one device becomes that of all: each operand has its shards in dimensions in front, one for each axis of the mesh."""
         if members["scalar_prefetch"]:
             raise Unsupported("prefetched tables of a kernel that reaches other devices are not supported", self.place, "pass them as inputs in SMEM")
         for entry in members["outputs"]:
@@ -301,9 +301,9 @@ class _Import:
                 self.at_the_end(entry, members, writer)
         for entry in [*members["inputs"], *members["outputs"]]:
             whole = entry["shape"]
-            entry |= {"shape": [devices.count(self.mesh), *whole], "block_shape": [None, *entry.get("block_shape", whole)],
-                      "index_map": [self.device, *entry.get("index_map", [0] * len(whole))]}
-        members["grid"].insert(0, {"axis": self.device, "steps": devices.count(self.mesh), "semantics": "device"})
+            entry |= {"shape": [*devices.sizes(self.mesh), *whole], "block_shape": [*[None] * len(self.mesh), *entry.get("block_shape", whole)],
+                      "index_map": [*self.here, *entry.get("index_map", [0] * len(whole))]}
+        members["grid"][:0] = [{"axis": axis, "steps": n, "semantics": "device"} for axis, n in zip(self.here, devices.sizes(self.mesh), strict=True)]
 
     def at_the_end(self, entry: dict[str, Any], members: dict[str, Any], writer: Body) -> None:
         """An output in VMEM that others write to: its buffer is there all the time, and goes out when the kernel ends."""

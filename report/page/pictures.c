@@ -339,7 +339,10 @@ static void write_exceptions(const tp_page *p, const tp_kernel *k)
     bool single = false, far = false;
     if (tp_has_devices(k)) {
         tp_html_raw(p, " Steps along <code>");
-        tp_html_put(p, k->axes[0].name);
+        for (uint32_t i = 0; i < tp_mesh_rank(k); i++) {
+            tp_html_raw(p, i ? "</code>, <code>" : "");
+            tp_html_put(p, k->axes[i].name);
+        }
         tp_html_raw(
             p, "</code> are devices, which work at the same time; a copy to another one is marked where it starts.");
     }

@@ -122,6 +122,7 @@ static void the_only_run_proves(void **state)
         struct json_object *spec = json_object_from_file(g.gl_pathv[i]), *sizes = json_object_new_object();
         json_object_object_add(sizes, "D", json_object_new_int(4));
         json_object_object_add(sizes, "R", json_object_new_int(5));
+        json_object_object_add(sizes, "C", json_object_new_int(3));
         json_object_object_add(sizes, "N", json_object_new_int(256));
         json_object_object_add(spec, "sizes", sizes);
         json_object_object_add(spec, "target", json_object_new_string("none"));

@@ -1,20 +1,23 @@
 /* What lint proves of any number of devices (TP401, TP404, TP502, TP504), against the machine on 1 to 4 of them, and 5
  * to 8 where something is proven: random bodies of signals, waits and copies to other devices, in loops and under
  * conditions, most of them balanced; slots of a ring that a neighbour frees, in turns or in steps; gathers. Some name
- * one device twice, do what depends on the device, leave out a wait or a signal, or mistake a slot. The seed is
- * printed; TEST_SEED and TEST_TRIALS change it. */
+ * one device twice, do what depends on the device, leave out a wait or a signal, or mistake a slot. The same on meshes
+ * of up to 4 x 4 devices, in lines of the one axis or the other, or askew. The seed is printed; TEST_SEED and
+ * TEST_TRIALS change it. */
 #define _GNU_SOURCE
 #include "base/rng.h"
 #include "tests/unit/files.h"
 
-enum { TRIALS = 24, STATEMENTS = 12 };
+enum { TRIALS = 24, MESH_TRIALS = 12, STATEMENTS = 12 };
 
 typedef struct body {
     tp_buf b;
     tp_rng rng;
     uint32_t copies;
     bool used[8];
-    bool gathers, steps; /* there is the output `g`; there is a second axis */
+    bool gathers, steps; /* there is the output `g`; there is an axis behind that of the devices */
+    bool mesh, behind;   /* there is an axis `r` of devices, too; it is the second one */
+    uint32_t form;       /* how devices of a mesh are named */
 } body;
 
 static const char *const SEMAPHORES[] = {"c0", "c1", "ready", "each", "send", "recv", "sends", "recvs"};
@@ -29,6 +32,23 @@ static bool rarely(body *x)
     return below(x, 100) < 8;
 }
 
+/* The device `e` of the ring. On a mesh, in the same line, or one further on (way: 1) or back (-1) along the other
+ * axis, or that many further as this device has as its number in the ring. */
+static const char *there(body *x, const char *e, int way)
+{
+    static const char *const LINES[] = {"r", "(r + 1) % R", "(r + R - 1) % R", "(r + d) % R", "(r + R - d % R) % R"},
+                             *const TWICE[] = {"0", "r // 2", "d % R", "r + 1"};
+    tp_arena *a = x->b.arena;
+    uint32_t form = x->form < 3 ? 0 : x->form - 2;
+    if (!x->mesh)
+        return e;
+    const char *line = rarely(x) ? TWICE[below(x, 4)] : LINES[!form ? 0 : 2 * form - (way > 0)];
+    const char *first = x->behind ? e : line, *second = x->behind ? line : e;
+    if (below(x, 4) == 0)
+        return tp_printf(a, "(%s) * %s + %s", first, x->behind ? "R" : "D", second).p;
+    return rarely(x) ? tp_printf(a, "(%s, %s)", second, first).p : tp_printf(a, "(%s, %s)", first, second).p;
+}
+
 static const char *device(body *x, bool turns)
 {
     static const char *const ONCE[] = {"(d + 1) % D",
@@ -39,7 +59,7 @@ static const char *device(body *x, bool turns)
                                        "(d + s) % D",
                                        "(d + D - min(s, D - 1)) % D"},
                              *const TWICE[] = {"0", "d // 2", "min(d + 1, D - 1)", "(2 * d) % D"};
-    return rarely(x) ? TWICE[below(x, 4)] : ONCE[below(x, turns ? 7 : 5)];
+    return there(x, rarely(x) ? TWICE[below(x, 4)] : ONCE[below(x, turns ? 7 : 5)], 1);
 }
 
 /* A semaphore, of several the one of this turn. */
@@ -180,7 +200,7 @@ static void slots(body *x)
     else if (late)
         source = last;
     lines[n++] = tp_printf(a, "copy_start(%.*s, %.*s, %s, %s, device=%s)", TP_FMT(source), TP_FMT(slot), send, recv,
-                           rarely(x) ? left : right);
+                           rarely(x) ? there(x, left, -1) : there(x, right, 1));
     lines[n++] = tp_printf(a, "copy_wait(x[...], z[0, 0, :], %s)", send);
     lines[n++] = tp_printf(a, "copy_wait(x[...], z[0, 0, :], %s)", recv);
     if (below(x, 2)) {
@@ -190,7 +210,7 @@ static void slots(body *x)
         lines[n++] = tp_printf(a, "copy_wait(%.*s, z[3, %s, :], alone)", TP_FMT(slot), t);
     }
     lines[n++] = tp_printf(a, "if %s < %s - %u:\n    semaphore_signal(c0, 1, device=%s)", t, count, lag + slip,
-                           rarely(x) ? right : left);
+                           rarely(x) ? there(x, right, 1) : there(x, left, -1));
     if (!x->steps)
         tp_buf_printf(&x->b, ", \"for s in range(%s):\"", count);
     emit(x, x->steps ? 0 : 4, lines, n);
@@ -213,12 +233,12 @@ static void gather(body *x)
     if (ring) {
         const char *shard = SHARDS[rarely(x) ? below(x, 4) : 0];
         lines[n++] = tp_printf(a, "copy_start(g[%s, :], g[%s, :], sends[s], recvs[s], device=%s)", shard, shard,
-                               rarely(x) ? "(d + D - 1) % D" : "(d + 1) % D");
+                               there(x, rarely(x) ? "(d + D - 1) % D" : "(d + 1) % D", 1));
         lines[n++] = TP_S("copy_wait(x[...], z[0, 0, :], sends[s])");
         lines[n++] = TP_S("copy_wait(x[...], z[0, 0, :], recvs[s])");
     } else {
-        lines[n++] = tp_printf(a, "copy_start(x[...], g[%s, :], send, recv, device=(d + s + 1) %% D)",
-                               rarely(x) ? "(d + s) % D" : "d");
+        lines[n++] = tp_printf(a, "copy_start(x[...], g[%s, :], send, recv, device=%s)",
+                               rarely(x) ? "(d + s) % D" : "d", there(x, "(d + s + 1) % D", 1));
         if (below(x, 2)) {
             lines[n++] = TP_S("copy_wait(x[...], z[0, 0, :], send)");
             lines[n++] = TP_S("copy_wait(x[...], z[0, 0, :], recv)");
@@ -245,20 +265,36 @@ static void write_spec(body *x)
         slots(x);
     for (uint32_t n = kind > 1 ? 1 + below(x, 3) : rarely(x); n; n--)
         statement(x);
+    const char *of = !x->mesh    ? "\"D\""
+                     : x->behind ? "\"D\", \"R\""
+                                 : "\"R\", \"D\"",
+               *nulls = x->mesh ? "null, null" : "null",
+               *at = !x->mesh    ? "\"d\""
+                     : x->behind ? "\"d\", \"r\""
+                                 : "\"r\", \"d\"";
     tp_buf_printf(&all,
                   "{\"tileproof\": 1, \"name\": \"ring\", \"target\": \"none\", \"sizes\": {\"D\": {\"min\": 1, "
-                  "\"max\": %u}, \"K\": {\"min\": 1, \"max\": 4}}, \"grid\": [{\"axis\": \"d\", \"steps\": \"D\", "
-                  "\"semantics\": \"device\"}%s],",
-                  below(x, 2) ? 8 : 100000, x->steps ? ", {\"axis\": \"i\", \"steps\": \"K\"}" : "");
-    for (int out = 0; out < 2; out++)
+                  "\"max\": %u}, \"R\": {\"min\": 1, \"max\": %u}, \"K\": {\"min\": 1, \"max\": 4}}, \"grid\": [",
+                  below(x, 2) ? 8 : 100000, below(x, 2) ? 4 : 3000);
+    for (uint32_t i = 0; i < 2; i++)
+        if ((i == 1) == x->behind && x->mesh)
+            tp_buf_printf(&all, "{\"axis\": \"r\", \"steps\": \"R\", \"semantics\": \"device\"}%s", i ? "" : ", ");
+        else if (x->mesh || !i)
+            tp_buf_printf(&all, "{\"axis\": \"d\", \"steps\": \"D\", \"semantics\": \"device\"}%s",
+                          x->mesh && !i ? ", " : "");
+    tp_buf_printf(&all, "%s],", x->steps ? ", {\"axis\": \"i\", \"steps\": \"K\"}" : "");
+    for (int out = 0; out < 2; out++) {
         tp_buf_printf(&all,
-                      "\"%s\": [{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"D\", 8], \"block_shape\": "
-                      "[null, 8], \"index_map\": [\"d\", 0], \"memory_space\": \"any\"}%s],",
-                      out ? "outputs" : "inputs", out ? "o" : "x",
-                      out && x->gathers ? ", {\"name\": \"g\", \"dtype\": \"float32\", \"shape\": [\"D\", \"D\", "
-                                          "8], \"block_shape\": [null, \"D\", 8], \"index_map\": [\"d\", 0, 0], "
-                                          "\"memory_space\": \"any\"}"
-                                        : "");
+                      "\"%s\": [{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [%s, 8], \"block_shape\": "
+                      "[%s, 8], \"index_map\": [%s, 0], \"memory_space\": \"any\"}",
+                      out ? "outputs" : "inputs", out ? "o" : "x", of, nulls, at);
+        if (out && x->gathers)
+            tp_buf_printf(&all,
+                          ", {\"name\": \"g\", \"dtype\": \"float32\", \"shape\": [%s, \"D\", 8], \"block_shape\": "
+                          "[%s, \"D\", 8], \"index_map\": [%s, 0, 0], \"memory_space\": \"any\"}",
+                          of, nulls, at);
+        tp_buf_printf(&all, "],");
+    }
     tp_buf_printf(&all, "\"scratch\": [{\"name\": \"z\", \"dtype\": \"float32\", \"shape\": [4, \"D + K + 3\", 8]}, "
                         "{\"name\": \"alone\", \"memory_space\": \"dma_semaphore\", \"shape\": []}");
     for (uint32_t i = 0; i < 8; i++)
@@ -290,13 +326,14 @@ static void judge(place *p, const char *path, char *said)
     json_object_put(r);
 }
 
-/* By which rule the machine traps on some devices. */
-static void execute(place *p, const char *path, int least, int most, bool *traps)
+/* By which rule the machine traps on some devices, of the ring and along the other axis. */
+static void execute(place *p, const char *path, int least, int most, int lines, bool *traps)
 {
     for (int devices = least; devices <= most; devices++)
-        for (int k = 1; k <= 4; k += 3) {
-            outcome o = RUN(p->a, "run", "--unchecked", path, "--fill", "normal", "--size",
-                            tp_printf(p->a, "D=%d", devices).p, "--size", tp_printf(p->a, "K=%d", k).p);
+        for (int n = 0; n < 2 * lines; n++) {
+            outcome o =
+                RUN(p->a, "run", "--unchecked", path, "--fill", "normal", "--size", tp_printf(p->a, "D=%d", devices).p,
+                    "--size", tp_printf(p->a, "R=%d", 1 + n / 2).p, "--size", tp_printf(p->a, "K=%d", n % 2 ? 4 : 1).p);
             for (uint32_t i = 0; i < NRULES; i++) {
                 tp_str trap = tp_printf(p->a, "trap[%s]", RULES[i]);
                 traps[i] |= memmem(o.err.p, o.err.n, trap.p, trap.n) != NULL;
@@ -304,13 +341,17 @@ static void execute(place *p, const char *path, int least, int most, bool *traps
         }
 }
 
-static void what_is_proven_for_all_devices_holds_on_some(void **state)
+/* Random bodies, on a ring or on a mesh. */
+static void compare(place *p, bool mesh, uint64_t most)
 {
-    place *p = *state;
-    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", TRIALS), proven[NRULES] = {0},
+    uint64_t seed = setting("TEST_SEED", 1), trials = setting("TEST_TRIALS", most), proven[NRULES] = {0},
              trapped[NRULES] = {0}, open[NRULES] = {0};
     for (uint64_t i = 0; i < trials; i++) {
-        body x = {.b = {.arena = p->a}, .rng = tp_rng_new(seed, i)};
+        body x = {.b = {.arena = p->a}, .rng = tp_rng_new(seed, i), .mesh = mesh};
+        if (mesh) {
+            x.behind = below(&x, 2);
+            x.form = below(&x, 5);
+        }
         write_spec(&x);
         const char *path = put(p, "ring.tile.json", x.b.p, x.b.n);
         char said[NRULES] = {0};
@@ -319,9 +360,9 @@ static void what_is_proven_for_all_devices_holds_on_some(void **state)
         bool any = false;
         for (uint32_t k = 0; k < NRULES; k++)
             any |= said[k] == 'p';
-        execute(p, path, 1, 4, traps);
-        if (any)
-            execute(p, path, 5, 8, traps);
+        execute(p, path, 1, mesh && !any ? 3 : 4, !mesh ? 1 : any ? 4 : 2, traps);
+        if (any && !mesh)
+            execute(p, path, 5, 8, 1, traps);
         for (uint32_t k = 0; k < NRULES; k++) {
             if (said[k] == 'p' && traps[k])
                 fail_msg("seed %llu, number %llu: %s proven, and traps: %.*s", (unsigned long long)seed,
@@ -335,15 +376,26 @@ static void what_is_proven_for_all_devices_holds_on_some(void **state)
         print_message("seed %llu, %s: %llu proven, %llu trap, %llu open\n", (unsigned long long)seed, RULES[k],
                       (unsigned long long)proven[k], (unsigned long long)trapped[k], (unsigned long long)open[k]);
         /* the machine tells the first trap: undefined elements are seldom that */
-        uint64_t traps = RULES_OF_ORDER > k ? TRIALS / 8 : 0;
-        assert_true(trials != TRIALS || (proven[k] >= TRIALS / 8 && trapped[k] >= traps));
+        uint64_t traps = RULES_OF_ORDER > k ? most / 8 : 0;
+        assert_true(trials != most || (proven[k] >= most / 8 && trapped[k] >= traps));
     }
+}
+
+static void what_is_proven_for_all_devices_holds_on_some(void **state)
+{
+    compare(*state, false, TRIALS);
+}
+
+static void what_is_proven_for_all_meshes_holds_on_small_ones(void **state)
+{
+    compare(*state, true, MESH_TRIALS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_proven_for_all_devices_holds_on_some, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(what_is_proven_for_all_meshes_holds_on_small_ones, make_place, drop_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

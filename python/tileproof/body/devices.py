@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .. import devices
 from .. import jaxpr as jx
 from ..errors import Unsupported
-from .values import Ref, Value, add_text, factor
+from .values import Ref, Value, add_text
 from .writer import Writer
 
 
 class Devices(Writer):
-    """A mesh is one axis of devices, as they are numbered: the last axis of the mesh is fastest."""
+    """Each axis of a mesh is one of devices; they are numbered along them, the last one fastest."""
 
     def __init__(self, axes: list[str], taken: set[str]):
         super().__init__(axes, taken)
         self.mesh: devices.Mesh = ()
-        self.device = ""  # the name of that axis
+        self.here: list[str] = []  # the names of these axes
         self.barrier: Ref | None = None
         self.reached: set[str] = set()  # refs that others write to
 
@@ -28,10 +27,7 @@ class Devices(Writer):
         if axis not in names:
             raise Unsupported(f"lax.axis_index of `{axis}`, an axis of no mesh that is known here, is not supported", self.place, "import the function that has the shard_map")
         at = names.index(axis)
-        size, inner = self.mesh[at][1], math.prod(n for _, n in self.mesh[at + 1:])
-        outer = f"{self.device} // {inner}" if inner > 1 else self.device
-        text = outer if at == 0 else f"{factor(outer)} % {size}"
-        return Value(text, bounds=(0, size - 1), atom=text == self.device)
+        return Value(self.here[at], bounds=(0, self.mesh[at][1] - 1))
 
     def do_axis_index(self, eqn: Any) -> None:
         names = eqn.params["axis_name"]
@@ -46,7 +42,7 @@ class Devices(Writer):
         return at[0][1] if len(at) == 1 else Value(text, atom=False, bounds=(0, n - 1))
 
     def other(self, given: Any, leaf: Any, kind: Any) -> str:
-        """The number of the device that a copy or a signal names."""
+        """The device that a copy or a signal names: coordinates, or its number."""
         if not self.mesh:
             raise Unsupported("a copy or signal to another device, of a kernel of which no mesh is known, is not supported", self.place,
                               "import the function that has the shard_map")
@@ -64,11 +60,7 @@ class Devices(Writer):
             ids = [value(x) for x in (given if isinstance(given, (tuple, list)) else [given])]
         if len(ids) != len(self.mesh):
             raise Unsupported(f"a device by {len(ids)} coordinates on a mesh of {len(self.mesh)} axes is not supported", self.place, "name one for each axis")
-        if len(ids) > 1:  # beyond its axis a coordinate would name a device of the next row
-            for v, (axis, n) in zip(ids, self.mesh, strict=True):
-                if (within := v.within()) is None or within[0] < 0 or within[1] >= n:
-                    self.line(f"check({v.operand()} >= 0 and {v.operand()} < {n}, 'a coordinate of the axis {axis}')")
-        return self.numbered([(axis, v) for (axis, _), v in zip(self.mesh, ids, strict=True)]).text
+        return ids[0].text if len(ids) == 1 else f"({', '.join(v.text for v in ids)})"
 
     def do_get_barrier_semaphore(self, eqn: Any) -> None:
         if self.barrier is None:
