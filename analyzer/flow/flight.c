@@ -10,8 +10,9 @@
  * last one leaves nothing.
  */
 #include "analyzer/flow/flight.h"
+#include "base/budget.h"
 
-enum { MOST_ROUNDS = 5 };
+enum { MOST_ROUNDS = 5, FEW_ROUNDS = 3 /* where a set that lasts is found otherwise */ };
 
 /* ---- steps and turns ---- */
 
@@ -227,7 +228,9 @@ static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *al
 static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, fleet *left)
 {
     fleet first = {0};
-    for (int round = 0; round < MOST_ROUNDS; round++) { /* copies that last for several turns */
+    bool said = fleet_step_ends(x, turn) || (x->f->kept.len && fleet_is_axis(x, turn));
+    int rounds = said ? FEW_ROUNDS : MOST_ROUNDS; /* copies that last for several turns */
+    for (int round = 0; round < rounds; round++) {
         fleet now = {0};
         proof guess = *x;
         guess.guessing = true;
@@ -246,7 +249,6 @@ static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, 
         if (!round)
             first = fleet_copy(x, &now);
     }
-    bool said = fleet_step_ends(x, turn) || (x->f->kept.len && fleet_is_axis(x, turn));
     if (!said || !guess_lasting(x, s, turn, all, left))
         *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
     return true;
@@ -627,16 +629,34 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
                 : (tp_decision){.verdict = TP_UNKNOWN, .reason = sums.why};
 }
 
+typedef struct naming_call {
+    tp_analysis *a;
+    bool unnamed;
+    const tp_syntax **at;
+    tp_decision d;
+} naming_call;
+
+static void decide_naming(void *arg)
+{
+    naming_call *x = arg;
+    tp_str basis = {NULL, 0};
+    x->d = decide_flights(x->a, false, &x->unnamed, x->at, &basis);
+}
+
+/* With a part of what is left of the work: the walk, of which other rules want to know, is done. */
 bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)
 {
+    static const tp_share SHARE = {0.6, "following what is in flight", {NULL, 0}};
     const tp_rule *rule = a->rule;
-    tp_str basis = {NULL, 0};
-    bool unnamed = false;
+    naming_call x = {.a = a, .at = at};
     a->rule = NULL;
-    tp_decision d = decide_flights(a, false, &unnamed, at, &basis);
+    if (!tp_within(a->arena, &SHARE, decide_naming, &x, why)) {
+        x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = *why};
+        tp_exprs_forget_overflow(a->p);
+    }
     a->rule = rule;
-    *why = unnamed ? (tp_str){NULL, 0} : d.reason;
-    return d.verdict == TP_PROVEN;
+    *why = x.unnamed ? (tp_str){NULL, 0} : x.d.reason;
+    return x.d.verdict == TP_PROVEN;
 }
 
 tp_str flow_find_received(tp_analysis *a)
