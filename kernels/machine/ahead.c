@@ -3,25 +3,41 @@
 #include "kernels/machine/internal.h"
 
 enum {
-    LEAST = 1 << 13, /* bytes of a window: the processor sees by itself what comes of smaller ones, */
-    LONG = 1 << 12,  /* ... and along rows of more */
-    MOST = 1 << 19,  /* of all windows: half of a usual second cache */
-    LARGE = 1 << 16, /* bytes of a value that may be read as it comes, */
-    LEAD = 1 << 13   /* ... and from what is read to what is asked for */
+    LEAST = 1 << 13,        /* bytes of a window: the processor sees by itself what comes of smaller ones, */
+    LONG = 1 << 12,         /* ... and along rows of more */
+    MOST = 1 << 19,         /* of all windows: half of a usual second cache */
+    LARGE = 1 << 16,        /* bytes of a value that may be read as it comes, */
+    MOST_AT_ONCE = 1 << 15, /* bytes that are asked for in one go: more would wait for each other */
+    LEAD = 1 << 13          /* ... and from what is read to what is asked for */
 };
+
+/* Does a table say where it is next? No processor sees that. */
+static bool jumps(const tp_machine *m, const tp_ref *r)
+{
+    bool any = false;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        any |= tp_expr_reads(m->k->exprs, r->operand->dims[d].index);
+    return any && r->in_place && !r->pitch && !tp_is_far(r->operand) &&
+           r->cells.n * tp_dtype_size(r->cells.dtype) <= MOST_AT_ONCE;
+}
 
 void tp_ahead_prepare(tp_machine *m)
 {
     size_t all = 0;
+    bool any = false;
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         tp_ref *r = &m->refs[i];
         size_t size = tp_dtype_size(r->cells.dtype), bytes = r->cells.n * size;
         r->awaited = r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST &&
                      (size_t)r->cells.dims[r->cells.rank - 1] * size <= LONG;
         all += r->awaited ? bytes : 0;
+        r->jumps = jumps(m, r);
+        any |= r->jumps;
         m->looks_ahead |= r->awaited;
     }
-    m->looks_ahead &= all <= MOST;
+    for (uint32_t i = 0; i < m->k->ninputs && all > MOST; i++)
+        m->refs[i].awaited = false;
+    m->looks_ahead = any || (m->looks_ahead && all <= MOST);
 }
 
 /* The axes at the step after this one; false: there is none. */
@@ -74,6 +90,13 @@ static void await(tp_ahead *a, const tp_ref *r, const char *at)
     a->lines += p.rows * ((p.bytes + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE);
 }
 
+static void ask_now(const char *at, ptrdiff_t pitch, size_t rows, size_t bytes)
+{
+    tp_ahead a = {.n = 1};
+    a.part[0] = (tp_ahead_part){at, pitch, rows, bytes};
+    tp_ahead_ask(&a, SIZE_MAX);
+}
+
 void tp_look_ahead(tp_machine *m)
 {
     tp_ahead *a = &m->ahead;
@@ -86,7 +109,11 @@ void tp_look_ahead(tp_machine *m)
     m->ahead_of = 1;
     for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
         tp_ref *r = &m->refs[i];
-        const char *at = is_awaited(r) ? tp_window_at(m, r) : NULL;
+        const char *at = r->jumps || is_awaited(r) ? tp_window_at(m, r) : NULL;
+        if (r->jumps && at)
+            ask_now(at, 0, 1, r->cells.n * tp_dtype_size(r->cells.dtype));
+        if (r->jumps)
+            continue;
         r->comes = at != r->cells.data ? at : NULL;
         if (!r->comes)
             continue;
@@ -115,14 +142,13 @@ void tp_ahead_now(const tp_machine *m, const tp_ref *r)
 
 void tp_ahead_copy(const tp_cells *c)
 {
-    enum { MOST_COPIED = 1 << 15 }; /* bytes: more of them would wait for each other */
     size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1];
-    if (c->n * size > MOST_COPIED || c->flat_row || !row)
+    if (c->n * size > MOST_AT_ONCE || c->flat_row || !row)
         return;
-    tp_ahead a = {.n = 1};
-    a.part[0] = c->viewed ? (tp_ahead_part){c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size}
-                          : (tp_ahead_part){c->data, 0, 1, c->n * size};
-    tp_ahead_ask(&a, SIZE_MAX);
+    if (c->viewed)
+        ask_now(c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size);
+    else
+        ask_now(c->data, 0, 1, c->n * size);
 }
 
 /* Is k, of memory that several look at, the one that comes to it first? */

@@ -101,7 +101,8 @@ typedef struct tp_ref {
     bool in_place;      /* a window inside the array is rows of its memory, looked at there: */
     ptrdiff_t pitch;    /* ... so many elements apart; 0: one line */
     bool streams;       /* an output that the caches would not hold, written in pieces at which no step looks */
-    bool awaited;       /* ahead.c: worth to be asked for */
+    bool awaited;       /* ahead.c: worth to be asked for, */
+    bool jumps;         /* ... all at once: a small window that a table moves */
     const char *comes;  /* ... and where the window lies that was asked for, NULL: none */
     uint32_t *visited;  /* outputs: per block, 1 + number of the run that wrote it */
     int64_t *visit_key; /* outputs: tp_parallel_number() of that run */

@@ -36,7 +36,8 @@ static void prepare(void *arg)
     tp_region_any(m->body, note, x);
     x->out->joined = tp_join_most(m, &x->out->axis);
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
-        x->out->windows[i] = (tp_window_plan){m->refs[i].in_place, m->refs[i].streams, m->refs[i].awaited};
+        x->out->windows[i] =
+            (tp_window_plan){m->refs[i].in_place, m->refs[i].streams, m->refs[i].awaited || m->refs[i].jumps};
 }
 
 tp_status tp_machine_plan(tp_arena *a, const tp_run_request *r, tp_plan *out, tp_trap *trap)
