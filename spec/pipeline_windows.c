@@ -150,6 +150,23 @@ static tp_expr size_of(writer *w, const tp_node *n)
     return tp_int_expr_of(w->r, n, TP_NAME_SIZE, false);
 }
 
+/* What surely divides a size, or the quotient of one by a divisor of it; else 1. */
+static int64_t divisor_of(writer *w, tp_expr e)
+{
+    tp_exprs *p = w->r->k->exprs;
+    const tp_expr_node *n = tp_expr_get(p, e);
+    int64_t by;
+    for (uint32_t s = 0; s < w->r->k->nsizes; s++) {
+        const tp_size *size = &w->r->k->sizes[s];
+        if (size->kind == TP_SIZE_RANGE && size->multiple_of > 1 && tp_same(size->expr, e))
+            return size->multiple_of;
+    }
+    if ((n->op != TP_E_FLOORDIV && n->op != TP_E_CDIV) || !tp_expr_is_const(p, n->b, &by) || by < 1)
+        return 1;
+    int64_t of = divisor_of(w, n->a);
+    return of % by == 0 ? of / by : 1;
+}
+
 /* Does the number b divide the extent for all sizes, or are they alike? What does not show is cut off at run time. */
 static bool fits(writer *w, const tp_node *extent, const tp_node *block)
 {
@@ -165,11 +182,7 @@ static bool fits(writer *w, const tp_node *extent, const tp_node *block)
     for (uint32_t i = 0; q.ok && i < q.n; i++) {
         int64_t of = q.terms[i].coef;
         for (uint32_t f = 0; q.ok && f < q.terms[i].degree; f++)
-            for (uint32_t s = 0; s < w->r->k->nsizes; s++) {
-                const tp_size *size = &w->r->k->sizes[s];
-                if (size->kind == TP_SIZE_RANGE && size->multiple_of > 1 && tp_same(size->expr, q.terms[i].factors[f]))
-                    q.ok = tp_mul(of, size->multiple_of, &of);
-            }
+            q.ok = tp_mul(of, divisor_of(w, q.terms[i].factors[f]), &of);
         q.ok = q.ok && of % n == 0;
     }
     return q.ok;
