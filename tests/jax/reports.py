@@ -180,7 +180,7 @@ def accessible(path):
 # commands that write pages, on few specs each: kernels that are good, broken, unknown and unequal
 PAGES = {
     "lint": ["lint", "--sweep-page", "sweep.html", "examples/matmul/matmul_double_buffered.tile.json", "tests/rules/buffering/bad_one_buffer.tile.json",
-             "tests/devices/ring_all_gather.tile.json", "examples/broken/index_plus_one.tile.json", "tests/rules/dma-semaphore/ok_scope_within_a_loop.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
+             "tests/devices/ring_all_gather.tile.json", "tests/rules/in-flight/bad_slot_not_rotated.tile.json", "examples/broken/index_plus_one.tile.json", "tests/rules/dma-semaphore/ok_scope_within_a_loop.tile.json", "examples/broken/vmem_overflow.tile.json", "examples/attention/flash_attention.tile.json"],
     "verify": ["verify", "--cases", "2", "examples/elementwise/add_vectors.tile.json", "examples/broken/padded_lanes_in_softmax.tile.json",
                "examples/broken/worklist_in_parallel.tile.json", "examples/reduction/cross_entropy.tile.json"],
     "sweep": ["sweep", "examples/matmul/matmul.tile.json", "--over", "bm=8:512:8,bk=128:512:128"],
