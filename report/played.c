@@ -67,11 +67,11 @@ static void execute(void *arg)
 
 static uint32_t devices_of(const tp_kernel *k, const int64_t *env)
 {
-    int64_t n = 1, steps = 1;
+    int64_t all = 1, n;
     for (uint32_t i = 0; tp_is_connected(k) && i < tp_mesh_rank(k); i++)
-        if (tp_expr_eval(k->exprs, k->axes[i].steps, env, &steps) == TP_EVAL_OK && steps > 0 && !tp_mul(n, steps, &n))
-            n = INT64_MAX;
-    return n > TP_SCHEDULE_DEVICES ? TP_SCHEDULE_DEVICES + 1 : (uint32_t)n;
+        if (tp_expr_eval(k->exprs, k->axes[i].steps, env, &n) == TP_EVAL_OK && n > 0 && all <= TP_SCHEDULE_DEVICES)
+            all *= n <= TP_SCHEDULE_DEVICES ? n : TP_SCHEDULE_DEVICES + 1;
+    return all > TP_SCHEDULE_DEVICES ? TP_SCHEDULE_DEVICES + 1 : (uint32_t)all;
 }
 
 tp_played tp_play_at(tp_arena *a, const tp_kernel *k, const int64_t *env)
@@ -155,7 +155,7 @@ tp_str tp_played_step(tp_arena *a, const tp_played *x, int64_t step)
             return (tp_str){NULL, 0};
         at[i] = step % n;
     }
-    for (uint32_t i = tp_is_connected(k) ? 1 : 0; i < k->naxes; i++)
+    for (uint32_t i = tp_is_connected(k) ? tp_mesh_rank(k) : 0; i < k->naxes; i++)
         tp_buf_printf(&b, "%s%.*s = %lld", b.n ? ", " : "", TP_FMT(k->axes[i].name), (long long)at[i]);
     return b.n ? tp_buf_view(&b) : (tp_str){NULL, 0};
 }

@@ -434,7 +434,7 @@ static void write_legend(const drawing *d)
                    : "a copy on its way");
     write_key(d->p, "idle", "a copy that is there, and not waited for");
     write_key(d->p, "count", "what a semaphore counts, all its elements");
-    if (d->x->kernel->naxes > (many ? 1u : 0u))
+    if (d->x->kernel->naxes > (many ? tp_mesh_rank(d->x->kernel) : 0))
         tp_html_raw(d->p, "<span class=\"item\">stroke between statements: the next step of the grid</span>");
     if (d->x->rule)
         write_key(d->p, "outside", "has part in what fails");

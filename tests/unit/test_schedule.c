@@ -95,6 +95,7 @@ static void runs_are_played_to_their_end(void **state)
                 runs += s != NULL;
                 if (s && x.rule)
                     fail_msg("%s: traps with %s", g.gl_pathv[i], x.rule);
+                assert_true(!s || !s->full);
                 for (uint32_t n = 0; s && n < s->ndeeds; n++) {
                     const tp_deed *d = &s->deeds[n];
                     assert_true(d->done >= 0 && (d->kind != TP_ACT_START || d->waited >= 0));
