@@ -508,6 +508,19 @@ static bool is_nothing(json *o)
     return !o || (json_object_is_type(o, json_type_array) && json_object_array_length(o) == 0);
 }
 
+/* Errors by blocks, of which there is none. */
+static bool is_flat(json *o)
+{
+    json *worst;
+    if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, "max_ulp", &worst) ||
+        !json_object_is_type(worst, json_type_array))
+        return false;
+    for (size_t i = 0; i < json_object_array_length(worst); i++)
+        if (json_object_get_double(json_object_array_get_idx(worst, i)) != 0)
+            return false;
+    return true;
+}
+
 static void drop_nothing(json *o)
 {
     if (json_object_is_type(o, json_type_array))
@@ -516,7 +529,7 @@ static void drop_nothing(json *o)
     if (!json_object_is_type(o, json_type_object))
         return;
     json_object_object_foreach (o, key, value) {
-        if (is_nothing(value))
+        if (is_nothing(value) || is_flat(value))
             json_object_object_del(o, key);
         else
             drop_nothing(value);

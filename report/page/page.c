@@ -5,8 +5,7 @@ void tp_html_raw(const tp_page *p, const char *text)
     fputs(text, p->out);
 }
 
-/* Text as text. */
-void tp_html_put(const tp_page *p, tp_str s)
+static void put(const tp_page *p, tp_str s, const char *quote)
 {
     s = tp_visible(p->a, s);
     for (size_t i = 0; i < s.n; i++)
@@ -14,9 +13,19 @@ void tp_html_put(const tp_page *p, tp_str s)
         case '&': tp_html_raw(p, "&amp;"); break;
         case '<': tp_html_raw(p, "&lt;"); break;
         case '>': tp_html_raw(p, "&gt;"); break;
-        case '"': tp_html_raw(p, "&quot;"); break;
+        case '"': tp_html_raw(p, quote); break;
         default: fputc(s.p[i], p->out);
         }
+}
+
+void tp_html_put(const tp_page *p, tp_str s)
+{
+    put(p, s, "&quot;");
+}
+
+void tp_html_content(const tp_page *p, tp_str s)
+{
+    put(p, s, "\"");
 }
 
 void tp_html_breakable(const tp_page *p, tp_str s)

@@ -1,5 +1,5 @@
-/* Parts of the HTML page, which has no scripts and asks no network. Text from specs goes through tp_html_put() and
- * tp_html_prose() only. */
+/* Parts of the HTML page, which has no scripts and asks no network. Text from specs goes through tp_html_put(),
+ * tp_html_content() and tp_html_prose() only. */
 #ifndef TP_PAGE_H
 #define TP_PAGE_H
 
@@ -14,8 +14,10 @@ typedef struct tp_page {
 } tp_page;
 
 void tp_html_raw(const tp_page *p, const char *text);
-/* Text as text. */
+/* Text as text, in attributes, too. */
 void tp_html_put(const tp_page *p, tp_str s);
+/* Between tags only: the quotes of much text are as short as they are. */
+void tp_html_content(const tp_page *p, tp_str s);
 /* A name, which may end a line behind each "_". */
 void tp_html_breakable(const tp_page *p, tp_str s);
 /* Text with `code` in backticks. */

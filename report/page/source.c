@@ -62,7 +62,7 @@ static void write_text(const tp_page *p, const tp_spec_report *s, size_t from, s
         if (shown > WIDTH)
             for (shown = WIDTH; shown > 0 && tp_inside_character(text, i + shown);)
                 shown--;
-        tp_html_put(p, (tp_str){text.p + i, shown});
+        tp_html_content(p, (tp_str){text.p + i, shown});
         tp_html_raw(p, shown < end - i ? "…</span></li>\n" : "</span></li>\n");
     }
     tp_html_raw(p, "</ol>\n");

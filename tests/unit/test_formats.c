@@ -275,8 +275,8 @@ static void ways_in_the_margin(void **state)
         "1\",\n\"if i >= 0:\",\n\"    o[...] = 1\"],\n\"reference\":[\"o = ones((N, 8), float32)\"]}";
     const char *path = put(p, "k.tile.json", SPEC, sizeof SPEC - 1);
     outcome page = RUN(p->a, "verify", "--format", "html", path), lint = RUN(p->a, "lint", "--format", "html", path);
-    assert_true(contains(page.out,
-                         "aria-label=\"branch: every way\" title=\"branch: every way\">●</span><span>&quot;if i == 0"));
+    assert_true(
+        contains(page.out, "aria-label=\"branch: every way\" title=\"branch: every way\">●</span><span>\"if i == 0"));
     assert_true(contains(
         page.out, "aria-label=\"branch: never false\" title=\"branch: never false\">○</span><span>&quot;if i &gt;= 0"));
     assert_true(!contains(lint.out, "●"));
