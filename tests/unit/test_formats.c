@@ -278,7 +278,7 @@ static void ways_in_the_margin(void **state)
     assert_true(
         contains(page.out, "aria-label=\"branch: every way\" title=\"branch: every way\">●</span><span>\"if i == 0"));
     assert_true(contains(
-        page.out, "aria-label=\"branch: never false\" title=\"branch: never false\">○</span><span>&quot;if i &gt;= 0"));
+        page.out, "aria-label=\"branch: never false\" title=\"branch: never false\">○</span><span>\"if i &gt;= 0"));
     assert_true(!contains(lint.out, "●"));
 }
 
