@@ -72,6 +72,7 @@ typedef struct flow {
     uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
     TP_VEC(flow_carried) carried;
+    bool keeps;                       /* integers that steps and turns pass on have symbols */
     uint32_t nkept;                   /* of out->kept those of SMEM */
     bool *doubted;                    /* per value: a load from what SMEM keeps, of an element that may be undefined */
     bool doubted_now;                 /* one more of them */

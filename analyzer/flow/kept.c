@@ -41,7 +41,7 @@ void flow_set_range(flow *f, const tp_kept *k)
 
 void flow_make_kept(flow *f)
 {
-    for (uint32_t o = 0; o < tp_noperands(f->k); o++) {
+    for (uint32_t o = 0; f->keeps && o < tp_noperands(f->k); o++) {
         int64_t n = elements_of(f, o);
         if (f->out->kept.len + n > MOST_KEPT)
             return;
@@ -82,7 +82,7 @@ static void add_assigned(flow *f, const tp_statement *loop, const tp_region *r)
 
 void flow_make_carried(flow *f, const tp_region *r)
 {
-    for (uint32_t i = 0; i < r->len && !tp_has_devices(f->k); i++) {
+    for (uint32_t i = 0; f->keeps && i < r->len && !tp_has_devices(f->k); i++) {
         const tp_statement *s = &r->at[i];
         if (s->kind == TP_LOOP || s->kind == TP_WHILE) {
             add_assigned(f, s, &s->test);

@@ -21,12 +21,19 @@ static tp_str by_others(const tp_analysis *a)
     return (tp_str){NULL, 0};
 }
 
-/* One walk; `unroll`: with loops of few turns written out. Is it of use? */
-static bool walk_once(flow *f, tp_analysis *a, bool unroll)
+/* One walk; `unroll`: with loops of few turns written out; `keeps`: with symbols for what SMEM and loops carry. Is it
+ * of use? */
+static bool walk_once(flow *f, tp_analysis *a, bool unroll, bool keeps)
 {
     uint32_t n = a->k->body->values.len;
     const tp_rule *rule = a->rule;
-    *f = (flow){.a = a, .k = a->k, .p = a->k->body, .out = TP_NEW(a->arena, tp_flow), .unrolled = 1, .unroll = unroll};
+    *f = (flow){.a = a,
+                .k = a->k,
+                .p = a->k->body,
+                .out = TP_NEW(a->arena, tp_flow),
+                .unrolled = 1,
+                .unroll = unroll,
+                .keeps = keeps};
     a->rule = NULL;
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
@@ -52,11 +59,14 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll)
 void flow_walk_again(tp_analysis *a)
 {
     flow f;
-    bool good = walk_once(&f, a, false), coarse = f.coarse;
+    bool keeps = !a->flow || a->flow->kept.len, good = walk_once(&f, a, false, keeps);
+    if (!good && f.out->kept.len) /* of what is carried nothing is known, then */
+        good = walk_once(&f, a, false, keeps = false);
+    bool coarse = f.coarse;
     a->flow = f.out;
     if (good && !coarse)
         return;
-    if (f.out->summarised && walk_once(&f, a, true) && !(good && f.coarse)) {
+    if (f.out->summarised && walk_once(&f, a, true, keeps) && !(good && f.coarse)) {
         f.out->summarised = false;
         a->flow = f.out;
     }
@@ -69,7 +79,7 @@ static void receive_unrolled(tp_analysis *a)
     flow f;
     tp_flow_exchange(a);
     a->not_received = flow_find_received(a);
-    if (a->received && walk_once(&f, a, true))
+    if (a->received && walk_once(&f, a, true, a->flow->kept.len))
         a->flow = f.out;
     tp_flow_exchange(a);
 }
@@ -80,7 +90,7 @@ bool tp_flow_unroll(tp_analysis *a)
     if (!a->flow || !a->flow->summarised)
         return false;
     if (!a->unrolled) {
-        bool good = walk_once(&f, a, true) && !f.coarse;
+        bool good = walk_once(&f, a, true, a->flow->kept.len) && !f.coarse;
         a->unrolled = f.out;
         a->flow->summarised = good; /* tried once */
         if (good && tp_is_connected(a->k) && !a->received)

@@ -9,7 +9,8 @@ static void make_variables(flow *f, const tp_region *r)
         const tp_statement *s = &r->at[i];
         if (s->kind == TP_LOOP || s->kind == TP_WHILE)
             f->loop[s->kind == TP_LOOP ? s->var : s->value] = flow_new_variable(f, "loop", (tp_expr){0});
-        flow_make_search(f, s);
+        if (f->keeps)
+            flow_make_search(f, s);
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
         uint32_t n = !inst ? 0 : inst->prim == TP_P_DOT ? inst->ncontract : 0;
         if (inst && (tp_prim_reduces(inst->prim) || tp_prim_scans(inst->prim)))
