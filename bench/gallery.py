@@ -614,7 +614,8 @@ def main():
     p.add_argument("--without-interpreters", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
-    record = {"processor": processor(), "jax": jax.__version__, "numpy": np.__version__, "rounds": a.rounds, "load": [os.getloadavg()[0]],
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    record = {"commit": commit, "processor": processor(), "jax": jax.__version__, "numpy": np.__version__, "rounds": a.rounds, "load": [os.getloadavg()[0]],
               "peaks": peaks(), "steps_us": steps(a.rounds), "rows": []}
     print(page.peaks_line(record), *page.steps_lines(record), sep="\n", flush=True)
     for name in a.names or CASES:

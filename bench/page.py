@@ -92,7 +92,7 @@ def gallery(record):
         f"the same spec. All of them run in one process on one core, interleaved. Figures are ratios of CPU time, medians of {record['rounds']} rounds with their spread",
         "(of what takes ten times as long: of one to three calls). Below 1 tileproof is faster. Outputs are made in each call, as the others make theirs, but where",
         "\"used again\" is said.", "",
-        f"{record['processor']}, JAX {record['jax']}, NumPy {record['numpy']}. Load of the machine while it was measured: {load[0]:.1f} to {load[-1]:.1f}"
+        (f"Commit {record['commit']}, " if record.get("commit") else "") + f"{record['processor']}, JAX {record['jax']}, NumPy {record['numpy']}. Load of the machine while it was measured: {load[0]:.1f} to {load[-1]:.1f}"
         + (", so other work ran on its cores and in its caches." if max(load) > 1.5 else "."),
         "Memory-bound rows (M) move by 30 to 60 % from run to run; `jax.jit` of `stencil_2d`, `causal_conv1d` and `row_gather` takes one of two times.", "",
         f"- {peaks_line(record)}", *(f"- {line}" for line in steps_lines(record)), "",
