@@ -19,37 +19,30 @@ def of_pointer(spec: dict[str, Any], pointer: str) -> str | None:
     """
     if "x-python" not in spec:
         return None
-    python, parts = spec["x-python"], pointer.split("/")
-    if len(parts) > 2 and parts[1] == "pipelines":
-        return _of_pipeline(spec, parts) or python.get("call")
-    if len(parts) > 2 and parts[1] == "kernel":
+    python, parts = spec["x-python"], pointer.split("/")[1:]
+    if len(parts) > 1 and parts[0] == "pipelines":
+        pipe = spec["pipelines"][int(parts[1])]
+        return _of_part(pipe, _note(spec, pipe["name"]), parts[2:]) or python.get("call")
+    return _of_part(spec, python, parts)
+
+
+def _of_part(part: dict[str, Any], python: dict[str, Any], parts: list[str]) -> str | None:
+    """What a pointer into the spec, or into one of its pipelines, shows, by what the importer says of that."""
+    call = python.get("call")
+    if len(parts) > 1 and parts[0] == "kernel":
         statements = python.get("statements", [])
-        return statements[int(parts[2])] if int(parts[2]) < len(statements) else python.get("call")
-    if len(parts) > 3 and parts[3] == "index_map":
-        return python.get("index_maps", {}).get(spec[parts[1]][int(parts[2])]["name"]) or python.get("call")
-    if len(parts) > 1 and parts[1] == "grid" and python.get("call"):
-        made_by = python.get("grid") or python["call"]  # a pipeline, or the call
+        return statements[int(parts[1])] if int(parts[1]) < len(statements) else call
+    if len(parts) > 2 and parts[2] == "index_map":
+        return python.get("index_maps", {}).get(part[parts[0]][int(parts[1])]["name"]) or call
+    if parts[:1] == ["grid"] and call:
+        made_by = python.get("grid") or call  # a pipeline, or the call
         return keyword(made_by, "grid") or made_by
-    return python.get("call")
+    return call
 
 
 def _note(spec: dict[str, Any], name: Any) -> dict[str, Any]:
     """What the importer says of the pipeline."""
     return next((n for n in spec.get("x-python", {}).get("pipelines", []) if n.get("name") == name), {})
-
-
-def _of_pipeline(spec: dict[str, Any], parts: list[str]) -> str | None:
-    """of_pointer() of /pipelines/0/…: of the statement of a step, of an index map, of the grid, else of the pipeline."""
-    pipe = spec["pipelines"][int(parts[2])]
-    note = _note(spec, pipe["name"])
-    if len(parts) > 4 and parts[3] == "kernel":
-        statements = note.get("statements", [])
-        return statements[int(parts[4])] if int(parts[4]) < len(statements) else note.get("call")
-    if len(parts) > 5 and parts[5] == "index_map":
-        return note.get("index_maps", {}).get(pipe[parts[3]][int(parts[4])]["name"]) or note.get("call")
-    if len(parts) > 3 and parts[3] == "grid" and note.get("call"):
-        return keyword(note["call"], "grid") or note["call"]
-    return note.get("call")
 
 
 def of_finding(spec: dict[str, Any], finding: dict[str, Any], lines: list[str]) -> str | None:
