@@ -269,8 +269,13 @@ tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
 
 /* digits.c: `index` is x, where index = c1 * a1 + c2 * a2 + rest with a1 the fastest axis: c1 = 1, c2 = steps of a1, …
- * Each axis is a digit of x - rest: step[axis], where it has none yet. A guess: whoever uses it proves it. */
+ * Each axis is a digit of x - rest: step[axis], where it has none yet. Of one axis alone c1 may be any number. A guess:
+ * whoever uses it proves it. */
 void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step);
+
+/* alternatives.c: does the condition follow from smaller ones, of which each is_proven()? Arms of an `if` are asked one
+ * by one, and so are elements of the last block of an array, of which it has a part. */
+bool tp_shown_by_alternatives(tp_exprs *p, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few
  * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env

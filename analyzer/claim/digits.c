@@ -51,4 +51,6 @@ void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
             found = true;
         }
     }
+    if (lonely >= 0 && !step[lonely].id && tp_expr_is_const(a->p, coefficient[lonely], &v) && v > 1)
+        step[lonely] = mk(a, TP_E_FLOORDIV, left, coefficient[lonely]);
 }

@@ -313,17 +313,6 @@ static void put(turning *x, tp_region *into, uint32_t operand, tp_vid value, con
            when);
 }
 
-/* Buffers of a scope begin undefined: anything will do, by TP404. */
-static void enter(turning *x, tp_region *into, const tp_statement *s, tp_expr when)
-{
-    for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++)
-        if (!tp_is_semaphore(&x->operands.at[o]) && x->operands.at[o].buffers) {
-            tp_value zero = {.dtype = TP_WEAK_INT, .rank = x->operands.at[o].ref_rank, .meaning = tp_const(x->p, 0)};
-            zero.dims = x->operands.at[o].ref_shape;
-            put(x, into, o, new_value(x, zero), s->syntax, when);
-        }
-}
-
 /* ---- integers that turns hand on ---- */
 
 static tp_expr at_turn(turning *x, tp_expr e, tp_expr counter, tp_expr turn)
@@ -501,7 +490,7 @@ static void turn_statement(turning *x, const tp_statement *s, uint32_t depth, ph
             turn_short(x, s, depth, when, into);
         }
         break;
-    case TP_ENTER: enter(x, into, s, here); break;
+    case TP_ENTER: change(x, into, t, here); break;
     case TP_WHILE: x->failed = true; break;
     case TP_LEAVE:
     case TP_SIGNAL:

@@ -216,6 +216,7 @@ static uint32_t of_term(writing *w, term t, bool decides)
     case T_HELD: r = of_held(w, n.at[0]); break;
     case T_BEFORE: /* placeholders of steps: no term of an output has them */
     case T_AFTER:
+    case T_NOTHING:
     case T_TURN: r = number(w, (double)NAN); break;
     case T_SELECT: r = of_choice(w, n.e, arg[0], arg[1]); break;
     case T_FOLD:

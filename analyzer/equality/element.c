@@ -96,6 +96,10 @@ static term stored_element(evaluation *v, const stored *c, uint32_t operand, con
     const tp_operand *o = &v->s->k->operands[operand];
     tp_exprs *p = v->s->p;
     bool last = !expand && c == v->final[operand], partial = false;
+    if (c->nothing) /* where nothing is known of it, what is older will do, too */
+        return decides_where(v->s, here, condition_normal(v->s, c->path, false)) > 0
+                   ? term_nothing(v->s)
+                   : stored_element(v, c->older, operand, at, false, here);
     if (c->loop)
         return last ? buffer_element(v, T_AFTER, operand, at) : turn_element(v, c, at);
     tp_expr inside = c->path, lane[TP_MAX_RANK];
@@ -580,6 +584,8 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     tp_dtype from = value_of(v, i->args[0])->dtype, to = value_of(v, i->out)->dtype;
     summary *s = v->s;
     const term_node n = *term_get(s, x);
+    if (n.kind == T_NOTHING)
+        return x;
     term zero = term_real(s, 0), one = term_real(s, 1);
     if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
         to = (tp_dtype)i->integer;
@@ -748,9 +754,8 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     if (i && v->body)
         s->node = i->node;
     term t = i ? compute(v, i, index) : given_element(v, value, index);
-    tp_str why = v->body ? term_overflows(s, t, x->dtype) : (tp_str){NULL, 0};
-    if (why.n)
-        evaluation_stop(v, why.p);
+    if (v->body && !term_holds_constants(s, t, x->dtype))
+        evaluation_stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
     s->node = outer;
     tp_map_set(s->arena, &v->elements, text, t.id);
     return t;

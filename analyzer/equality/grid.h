@@ -1,4 +1,5 @@
-/* Shared by grid.c, which finds folds over the steps of the grid, and weight.c, of sums that every step scales. */
+/* Shared by grid.c, which finds folds over the steps of the grid, what it asks (weight.c, of sums that every step
+ * scales, and others), and outputs.c and written.c, which ask it. */
 #ifndef TP_SUMMARY_GRID_H
 #define TP_SUMMARY_GRID_H
 
@@ -68,6 +69,20 @@ bool has_before(grid *g, term t, uint32_t operand);
 form *form_of(grid *g, uint32_t operand);
 /* Folds in the place of contents. */
 term with_folds(grid *g, term t);
+/* Parts that are stored one after the other: of what an older store left, only what the newer ones do not cover. */
+term decide_parts(summary *s, term t, const premises *p, uint32_t depth);
+/* The run of a key: where it begins, behind another one; its later steps; and that `last` is its last one. Axes behind
+ * stand at 0 where it begins. */
+typedef struct key_steps {
+    premises begins, later, ends;
+} key_steps;
+key_steps steps_of_key(const grid *g, tp_expr last);
+
+/* written.c: an output of which steps write pieces. w gets the step that writes an element last, and *written what it
+ * writes at lane `own` of its window, the whole array; false: none is seen. */
+bool written_by_pieces(evaluation *v, uint32_t operand, const tp_expr *own, writer *w, kept_or_set *written);
+/* Element `at` of an output that begins as its input, and of which steps write elements, or the summary stops. */
+term written_or_as_input(grid *g, uint32_t operand, const tp_expr *at);
 
 /* weight.c: weights so that the factor of a step is weight before / weight
  * after. In *m the part is multiplied with it; in *base tests of sums for 0 are

@@ -16,6 +16,7 @@ typedef struct term {
 typedef enum term_kind {
     T_INTEGER, /* the value of `e`: an integer, or a condition as 0 or 1 */
     T_REAL,    /* `real`, as it is written; infinities too */
+    T_NOTHING, /* what a buffer holds when its scope is entered: any value will do, so that no term is made of it */
     T_READ,    /* array element `at` of input `operand` */
     T_BEFORE,  /* lane `at` of output window or scratch `operand`, as the step finds it */
     T_AFTER,   /* the same, as the step leaves it */
@@ -45,8 +46,7 @@ typedef struct term_node {
     reach constants;   /* of the constants in it, without what comes of data */
     double mask;       /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
     double mask_above; /* the greatest one in the place of plus infinity; 0: none; plus infinity: likewise */
-    bool of_data;      /* something in it comes of data; */
-    bool of_sizes;     /* ... of sizes or indices */
+    bool of_data;      /* something in it comes of data */
     bool plain;        /* it surely has a value, casts being the identity; what is not plain may have one, too */
     bool narrowed;     /* there is a cast in it */
     bool holds;        /* seen to hold its constants in float32 */
@@ -138,6 +138,9 @@ const term_node *term_get(const summary *s, term t);
 bool term_holds(const summary *s, const term_node *n);
 term term_integer(summary *s, tp_expr e);
 term term_real(summary *s, double v);
+/* Nobody looks at it, by TP404. Where it is an arm of a choice, the choice is the other arm; what is computed of it is
+ * like it, but for folds, perhaps of nothing. */
+term term_nothing(summary *s);
 term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at);
 term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t exponent);
 term term_select(summary *s, tp_expr condition, term a, term b);
@@ -234,9 +237,8 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
 double summary_upper(summary *s, tp_expr e);
 /* Of the constants in n, quickly; x: those of its arguments. */
 reach reach_of_node(summary *s, const term_node *n, const reach *x);
-/* Is it finite in that type where data are small? A literal may be an infinity. Empty: it is; else why it may not be.
- */
-tp_str term_overflows(summary *s, term t, tp_dtype d);
+/* Is it finite in that type where data are small? A literal may be an infinity. */
+bool term_holds_constants(summary *s, term t, tp_dtype d);
 
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
 void summary_must_fit(summary *s, term t, tp_dtype dtype);
@@ -274,6 +276,7 @@ typedef struct stored {
     tp_expr path;           /* when the statement runs */
     const tp_access *where; /* NULL: all of it */
     tp_vid value;
+    bool nothing;               /* a scope is entered: anything will do */
     const struct stored *older; /* NULL: as the step found it */
     tp_expr turns;              /* after a loop of so many turns, none perhaps: `older`, joined by `by` with */
     uint32_t turn;              /* the values for each of them, in which it is this symbol */
@@ -389,7 +392,7 @@ tp_expr at_step_of(summary *s, tp_expr e, uint32_t axis, tp_expr step);
  * came, or the summary stops. */
 void must_be_old(summary *s, uint32_t operand, const tp_expr *at);
 
-/* grid.c: element `at` of output o after the whole grid. */
+/* outputs.c: element `at` of output o after the whole grid. */
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at);
 
 /* equal.c: wherever b is defined, a is and has its value. `reference`: b is of

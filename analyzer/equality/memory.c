@@ -299,7 +299,7 @@ void must_be_old(summary *s, uint32_t operand, const tp_expr *at)
     const tp_operand *x = &k->operands[operand];
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_operand *o = &k->operands[i];
-        if (o->alias == (int)operand && !proven_old(s, x, o, at))
+        if (o->alias == (int)operand && (tp_begins_as_input(o) || !proven_old(s, x, o, at)))
             summary_stop(s, tp_printf(s->arena, "`%.*s` may be read where `%.*s` has written over it", TP_FMT(x->name),
                                       TP_FMT(o->name)));
     }

@@ -77,6 +77,7 @@ bool term_fits(summary *s, term t, tp_dtype to)
     case T_BEFORE:
     case T_AFTER: return holds(to, s->k->operands[n.operand].dtype);
     case T_HELD:
+    case T_NOTHING:
     case T_TURN: return false;
     case T_SELECT: return all_fit(s, &n, 0, to);
     case T_FOLD: return (n.prim == TP_P_MAX || n.prim == TP_P_MIN) && all_fit(s, &n, 0, to);

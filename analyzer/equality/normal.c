@@ -238,6 +238,7 @@ static uint32_t convert(summary *s, term t)
             summary_stop(s, TP_S("it computes with infinity"));
         return sum_add(s, sum_constant(s, 0), sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = (double)INFINITY}, 1),
                        n.real < 0 ? -1 : 1);
+    case T_NOTHING: summary_stop(s, TP_S("what a buffer holds when its scope is entered is used"));
     case T_TURN: summary_stop(s, TP_S("a loop whose variables follow no known recurrence"));
     case T_READ:
     case T_BEFORE:

@@ -88,6 +88,7 @@ static bool surely_has_value(const summary *s, const term_node *n)
     case T_BEFORE:
     case T_AFTER:
     case T_HELD:
+    case T_NOTHING:
     case T_TURN: return false;
     case T_REAL: return isfinite(n->real);
     case T_FOLD: return n->prim == TP_P_SUM;
@@ -106,14 +107,12 @@ static void describe(summary *s, term_node *n)
 {
     bool all = true;
     reach x[3] = {{0, 0}};
-    n->of_sizes = n->kind == T_INTEGER && !tp_expr_is_const(s->p, n->e, NULL);
     n->narrowed = n->kind == T_APPLY && n->prim == TP_P_CAST;
     n->of_data = n->kind == T_READ || n->kind == T_BEFORE || n->kind == T_AFTER;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->narrowed |= term_get(s, n->arg[i])->narrowed;
         n->of_data |= term_get(s, n->arg[i])->of_data;
-        n->of_sizes |= term_get(s, n->arg[i])->of_sizes;
         if (n->depth <= term_get(s, n->arg[i])->depth)
             n->depth = term_get(s, n->arg[i])->depth + 1;
         x[i] = term_get(s, n->arg[i])->constants;
@@ -136,9 +135,8 @@ static term must_hold(summary *s, term t)
     bool recurs = n->kind == T_FOLD && n->prim == TP_P_SCAN;
     if (!s->of_kernel || n->holds || !(recurs || (n->kind == T_APPLY && !s->float64)))
         return t;
-    tp_str why = term_overflows(s, t, s->float64 ? TP_F64 : TP_F32);
-    if (why.n)
-        summary_stop(s, why);
+    if (!term_holds_constants(s, t, s->float64 ? TP_F64 : TP_F32))
+        summary_stop(s, s->float64 ? TP_S("a constant overflows float64") : TP_S("a constant overflows float32"));
     s->terms.at[t.id - 1].holds = true;
     return t;
 }
@@ -147,7 +145,8 @@ static term must_hold(summary *s, term t)
 bool term_holds(const summary *s, const term_node *n)
 {
     for (int i = 0; i < 3; i++)
-        if (n->arg[i].id > s->terms.len) /* what it is made of was made before */
+        if (n->arg[i].id > s->terms.len || /* what it is made of was made before */
+            (n->arg[i].id && term_get(s, n->arg[i])->kind == T_NOTHING))
             return false;
     switch (n->kind) {
     case T_INTEGER: return n->e.id != 0;
@@ -156,6 +155,7 @@ bool term_holds(const summary *s, const term_node *n)
     case T_SELECT: return n->e.id && n->arg[0].id && n->arg[1].id;
     case T_FOLD: return n->e.id && n->arg[0].id;
     case T_REAL:
+    case T_NOTHING:
     case T_BEFORE:
     case T_AFTER:
     case T_HELD:
@@ -227,6 +227,35 @@ term term_real(summary *s, double v)
     if (isfinite(v) && v == trunc(v) && fabs(v) < 1e15)
         return term_integer(s, tp_const(s->p, (int64_t)v));
     return intern(s, &(term_node){.kind = T_REAL, .real = isnan(v) ? (double)NAN : v});
+}
+
+term term_nothing(summary *s)
+{
+    return intern(s, &(term_node){.kind = T_NOTHING});
+}
+
+static bool is_nothing(const summary *s, term t)
+{
+    return t.id && term_get(s, t)->kind == T_NOTHING;
+}
+
+/* Of a fold, which may be of no point. */
+static term any_number(summary *s, term t)
+{
+    return is_nothing(s, t) ? term_real(s, 0) : t;
+}
+
+/* Of an operation on what nobody looks at: that, or what it is for some value; no id: on nothing of the kind. */
+static term of_nothing(const summary *s, tp_prim prim, term a, term b, term c)
+{
+    bool chooses = prim == TP_P_AND || prim == TP_P_OR, where = prim == TP_P_WHERE && !is_nothing(s, a);
+    if (!is_nothing(s, a) && !is_nothing(s, b) && !is_nothing(s, c))
+        return (term){0};
+    return chooses            ? (is_nothing(s, a) ? b : a)
+           : where            ? (is_nothing(s, b) ? c : b)
+           : is_nothing(s, a) ? a
+           : is_nothing(s, b) ? b
+                              : c;
 }
 
 term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at)
@@ -417,6 +446,8 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
     term r = {0};
     if (++s->steps > MAX_TERMS)
         summary_stop(s, TP_S("the terms grow too large"));
+    if ((r = of_nothing(s, prim, a, b, c)).id)
+        return r;
     if (prim == TP_P_CAST && exponent >= 0 && term_fits(s, a, (tp_dtype)exponent))
         return a;
     if (b.id && !c.id && x.kind == T_INTEGER && y.kind == T_INTEGER)
@@ -485,6 +516,8 @@ term term_select(summary *s, tp_expr condition, term a, term b)
     tp_expr e = condition_normal(s, condition, false);
     if (tp_expr_is_const(s->p, e, &v))
         return v ? a : b;
+    if (is_nothing(s, a) || is_nothing(s, b))
+        return is_nothing(s, a) ? b : a;
     const term_node x = *term_get(s, a), y = *term_get(s, b);
     if (x.kind == T_SELECT && tp_same(x.e, e))
         a = x.arg[0];
@@ -499,6 +532,7 @@ term term_fold(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term body
 {
     int64_t v;
     tp_expr n = tp_expr_normal(s->p, extent);
+    body = any_number(s, body);
     if (prim == TP_P_SUM && is_integer(s, body, &v) && v == 0)
         return body;
     if (is_infinite(s, body) && prim != TP_P_MAX && prim != TP_P_MIN)
@@ -520,6 +554,8 @@ term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term val
 {
     int64_t v;
     tp_expr n = tp_expr_normal(s->p, extent);
+    value = any_number(s, value);
+    place = any_number(s, place);
     if (tp_expr_is_const(s->p, n, &v) && v == 1) {
         tp_expr *with = TP_NEWN(s->arena, tp_expr, tp_sym_count(s->p));
         with[sym] = tp_const(s->p, 0);
@@ -539,6 +575,8 @@ term term_scan(summary *s, uint32_t sym, tp_expr extent, term body, term init)
     tp_expr n = tp_expr_normal(s->p, extent);
     if (tp_expr_is_const(s->p, n, &v) && v == 0)
         return init;
+    body = any_number(s, body);
+    init = any_number(s, init);
     for (int i = 0; i < 2; i++)
         if (term_get(s, i ? body : init)->infinite || term_get(s, i ? body : init)->endless)
             return term_real(s, (double)NAN);
@@ -628,7 +666,8 @@ static term rewrite(rewriting *r, term t)
             at[d] = index_of(r, n.at[d]);
         switch (n.kind) {
         case T_INTEGER: out = r->with ? term_integer(s, index_of(r, n.e)) : t; break;
-        case T_REAL: break;
+        case T_REAL:
+        case T_NOTHING: break;
         case T_READ:
         case T_BEFORE:
         case T_AFTER:
@@ -692,109 +731,4 @@ term term_exchange(summary *s, term t, term from, term to)
     r.done = TP_NEWN(s->arena, term, r.len + 1);
     r.done[from.id - 1] = to;
     return rewrite(&r, t);
-}
-
-static bool find(summary *s, term t, term_kind kind, uint32_t operand, bool *seen)
-{
-    if (!t.id || seen[t.id - 1])
-        return false;
-    seen[t.id - 1] = true;
-    const term_node n = *term_get(s, t);
-    if (n.kind == kind && (operand == UINT32_MAX || n.operand == operand))
-        return true;
-    return find(s, n.arg[0], kind, operand, seen) || find(s, n.arg[1], kind, operand, seen) ||
-           find(s, n.arg[2], kind, operand, seen);
-}
-
-bool term_mentions(summary *s, term t, term_kind kind, uint32_t operand)
-{
-    return find(s, t, kind, operand, TP_NEWN(s->arena, bool, t.id + 1));
-}
-
-static bool applies(summary *s, term t, tp_prim prim, bool *seen)
-{
-    if (!t.id || seen[t.id - 1])
-        return false;
-    seen[t.id - 1] = true;
-    const term_node n = *term_get(s, t);
-    return (n.kind == T_APPLY && n.prim == prim) || applies(s, n.arg[0], prim, seen) ||
-           applies(s, n.arg[1], prim, seen) || applies(s, n.arg[2], prim, seen);
-}
-
-bool term_applies(summary *s, term t, tp_prim prim)
-{
-    return applies(s, t, prim, TP_NEWN(s->arena, bool, t.id + 1));
-}
-
-static bool speaks(summary *s, term t, uint32_t sym, bool *seen)
-{
-    if (!t.id || seen[t.id - 1])
-        return false;
-    seen[t.id - 1] = true;
-    const term_node n = *term_get(s, t);
-    bool yes = n.e.id && tp_expr_mentions(s->p, n.e, sym);
-    for (uint32_t d = 0; d < n.rank && !yes; d++)
-        yes = tp_expr_mentions(s->p, n.at[d], sym);
-    for (int i = 0; i < 3 && !yes; i++)
-        yes = speaks(s, n.arg[i], sym, seen);
-    return yes;
-}
-
-bool term_speaks_of(summary *s, term t, uint32_t sym)
-{
-    return speaks(s, t, sym, TP_NEWN(s->arena, bool, t.id + 1));
-}
-
-/* ---- words ---- */
-
-void term_print(summary *s, tp_buf *b, term t)
-{
-    const term_node n = *term_get(s, t);
-    const char *separator = "";
-    switch (n.kind) {
-    case T_INTEGER: tp_expr_print(b, s->p, n.e); return;
-    case T_REAL: tp_buf_printf(b, "%.17g", n.real); return;
-    case T_HELD: tp_buf_c(b, "before"); return;
-    case T_TURN: tp_buf_printf(b, "variable %u", n.operand); return;
-    case T_READ:
-    case T_BEFORE:
-    case T_AFTER:
-        tp_buf_printf(b, "%.*s%s[", TP_FMT(s->k->operands[n.operand].name),
-                      n.kind == T_BEFORE  ? " before"
-                      : n.kind == T_AFTER ? " after"
-                                          : "");
-        for (uint32_t d = 0; d < n.rank; d++) {
-            tp_buf_c(b, d ? ", " : "");
-            tp_expr_print(b, s->p, n.at[d]);
-        }
-        tp_buf_c(b, "]");
-        return;
-    case T_SELECT:
-        tp_buf_c(b, "(if ");
-        tp_expr_print(b, s->p, n.e);
-        tp_buf_c(b, " then ");
-        term_print(s, b, n.arg[0]);
-        tp_buf_c(b, " else ");
-        term_print(s, b, n.arg[1]);
-        tp_buf_c(b, ")");
-        return;
-    case T_FOLD:
-        tp_buf_printf(b, "%s %.*s < ", tp_prim_info(n.prim)->name, TP_FMT(tp_sym_name(s->p, n.sym)));
-        tp_expr_print(b, s->p, n.e);
-        tp_buf_c(b, ": (");
-        term_print(s, b, n.arg[0]);
-        if (n.arg[1].id) {
-            tp_buf_c(b, n.prim == TP_P_SCAN ? " from " : " at ");
-            term_print(s, b, n.arg[1]);
-        }
-        tp_buf_c(b, ")");
-        return;
-    case T_APPLY: break;
-    }
-    tp_buf_printf(b, "%s(", tp_prim_info(n.prim)->name);
-    for (int i = 0; i < 3 && n.arg[i].id; i++, separator = ", ") {
-        tp_buf_c(b, separator);
-        term_print(s, b, n.arg[i]);
-    }
-    tp_buf_c(b, ")");
 }

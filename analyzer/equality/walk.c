@@ -350,6 +350,17 @@ static void put(evaluation *v, const tp_statement *statement, tp_expr path)
     v->refs[statement->access->operand] = c;
 }
 
+/* What its buffers hold is not looked at: equality rests on TP404. */
+static void enter(evaluation *v, const tp_statement *statement, tp_expr path)
+{
+    for (uint32_t o = statement->scope.first; o < statement->scope.first + statement->scope.n; o++) {
+        stored *c = TP_NEW(v->s->arena, stored);
+        *c = (stored){.path = path, .nothing = true, .older = v->refs[o]};
+        if (!tp_is_semaphore(&v->s->k->operands[o]))
+            v->refs[o] = c;
+    }
+}
+
 /* An arm that nothing reaches computes nothing: what it would do may have no meaning. */
 static void walk_arm(evaluation *v, const tp_region *r, tp_expr path, tp_expr condition)
 {
@@ -408,7 +419,7 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
         }
         case TP_LOOP: unroll(v, statement, path); break;
         case TP_WHILE: evaluation_stop(v, "a while loop"); break;
-        case TP_ENTER: /* what it held before is not read: equality rests on TP404 */
+        case TP_ENTER: enter(v, statement, path); break;
         case TP_LEAVE:
         case TP_SIGNAL:
         case TP_AWAIT:

@@ -169,13 +169,12 @@ static void tell_by_block(tp_analysis *a, tp_expr block, tp_expr x, const tp_tab
         with[sym] = tp_read(a->p, by->sym, 1, &x);
 }
 
-/* The element is written by this event of a step and a turn that its number tells. */
-static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const around *loops, const tp_expr *element,
-                          const tp_table *by)
+/* A step and a turn that the place of this event tells from an element: with[symbol]. They are there, as a condition.
+ */
+static tp_expr told_by(tp_analysis *a, const tp_flow_event *e, const around *loops, const tp_expr *element,
+                       const tp_table *by, tp_expr *with, uint32_t n)
 {
-    tp_expr step[TP_MAX_AXES] = {{0}}, goal = num(a, 1);
-    uint32_t n = tp_sym_count(a->p);
-    tp_expr *with = TP_NEWN(a->arena, tp_expr, n);
+    tp_expr step[TP_MAX_AXES] = {{0}}, there = num(a, 1);
     for (uint32_t d = 0; d < e->place.rank; d++) {
         tp_expr block = tp_expr_normal(a->p, mk(a, TP_E_FLOORDIV, e->place.start[d], e->place.size[d])),
                 x = mk(a, TP_E_FLOORDIV, element[d], e->place.size[d]);
@@ -185,34 +184,92 @@ static tp_expr written_by(tp_analysis *a, const tp_flow_event *e, const around *
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_expr *at = &with[a->k->axes[x].sym];
         *at = step[x].id ? step[x] : at->id ? *at : num(a, 0);
-        goal = both(a, goal, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, a->k->axes[x].steps)));
+        there = both(a, there, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, a->k->axes[x].steps)));
     }
     for (uint32_t i = 0; i < loops->n; i++) {
         tp_expr *at = &with[tp_expr_get(a->p, loops->loop[i]->counter.start[0])->value];
         *at = at->id ? *at : num(a, 0);
         tp_expr turns = tp_expr_subst(a->p, loops->loop[i]->bits, with, n);
-        goal = both(a, goal, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, turns)));
+        there = both(a, there, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, turns)));
     }
+    return there;
+}
+
+/* The event writes the element at that step and turn. */
+static tp_expr writes_at(tp_analysis *a, const tp_flow_event *e, const tp_expr *element, const tp_expr *with,
+                         uint32_t n)
+{
+    tp_expr all = tp_expr_subst(a->p, e->path, with, n);
     for (uint32_t d = 0; d < e->place.rank; d++) {
         tp_expr start = tp_expr_subst(a->p, e->place.start[d], with, n),
                 size = tp_expr_subst(a->p, e->place.size[d], with, n);
-        goal =
-            both(a, goal,
+        all =
+            both(a, all,
                  both(a, mk(a, TP_E_LE, start, element[d]), mk(a, TP_E_LT, element[d], mk(a, TP_E_ADD, start, size))));
     }
-    return both(a, goal, tp_expr_subst(a->p, e->path, with, n));
+    return all;
+}
+
+typedef struct writing {
+    const tp_flow_event *event;
+    around loops;
+} writing;
+
+static bool in_same_loops(const around *x, const around *y)
+{
+    bool same = x->n == y->n;
+    for (uint32_t i = 0; i < x->n && same; i++)
+        same = x->loop[i] == y->loop[i];
+    return same;
+}
+
+/* Some event writes the element at a step and a turn that its place tells; or `giver`'s place, NULL: its own. */
+static tp_expr is_written(tp_analysis *a, const writing *all, uint32_t n, const writing *giver, const tp_expr *element,
+                          const tp_table *by)
+{
+    uint32_t symbols = tp_sym_count(a->p);
+    tp_expr some = num(a, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        const writing *from = giver && in_same_loops(&all[i].loops, &giver->loops) ? giver : &all[i];
+        tp_expr *with = TP_NEWN(a->arena, tp_expr, symbols),
+                there = told_by(a, from->event, &from->loops, element, by, with, symbols);
+        some = either(a, some, both(a, there, writes_at(a, all[i].event, element, with, symbols)));
+    }
+    return some;
+}
+
+typedef struct coverage {
+    tp_analysis *a;
+    const tp_claim *claim;
+    tp_grade *grade;
+    tp_str *basis;
+} coverage;
+
+static bool is_covered(void *ctx, tp_expr goal)
+{
+    const coverage *x = ctx;
+    tp_claim c = *x->claim;
+    c.goal = goal;
+    tp_decision d = tp_claim_decide(x->a, &c);
+    if (d.verdict != TP_PROVEN)
+        return false;
+    *x->grade = d.grade > *x->grade ? d.grade : *x->grade;
+    *x->basis = tp_basis_join(x->a->arena, *x->basis, tp_claim_basis(x->a, &c));
+    return true;
 }
 
 /* Of every element a copy of its own step or turn; by: a table that tells which. */
 static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, const tp_table *by, tp_grade *grade,
                            tp_str *basis)
 {
+    enum { MOST_GIVERS = 4 };
     const tp_operand *o = &a->k->operands[operand];
     const tp_expr *element = tp_part_symbols(a);
     tp_expr premises[TP_MAX_AXES];
     tp_var vars[TP_MAX_RANK];
-    tp_claim c = {.goal = num(a, 0), .premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank};
+    tp_claim c = {.premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank};
     around loops = {.n = 0};
+    TP_VEC(writing) all = {0};
     uint32_t most = sizeof loops.loop / sizeof *loops.loop, depth = 0;
     for (uint32_t i = 0; i < f->events.len; i++) {
         const tp_flow_event *e = &f->events.at[i];
@@ -221,7 +278,7 @@ static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, c
         if (e->kind == TP_FLOW_END && depth-- <= most)
             loops.n--;
         if (depth <= most && writes_by_step(a, f, e, &loops, operand))
-            c.goal = either(a, c.goal, written_by(a, e, &loops, element, by));
+            tp_push(a->arena, all, ((writing){e, loops}));
     }
     for (uint32_t d = 0; d < o->rank; d++)
         vars[d] = (tp_var){.sym = (uint32_t)tp_expr_get(a->p, element[d])->value,
@@ -231,12 +288,14 @@ static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, c
                            .step = true};
     c.npremises = tp_nonempty_grid(a, premises);
     c.rests_on = a->k->naxes && !tp_is_proven(a, TP_RULE_ZERO_STEP) ? TP_RULE_ZERO_STEP : NULL;
-    tp_decision d = tp_claim_decide(a, &c);
-    if (d.verdict != TP_PROVEN)
-        return false;
-    *grade = d.grade > *grade ? d.grade : *grade;
-    *basis = tp_basis_join(a->arena, *basis, tp_claim_basis(a, &c));
-    return true;
+    coverage covers = {a, &c, grade, basis};
+    if (is_covered(&covers, is_written(a, all.at, all.len, NULL, element, by)))
+        return true;
+    for (uint32_t i = 0; i < all.len && i < MOST_GIVERS && all.len > 1; i++)
+        if (tp_shown_by_alternatives(a->p, is_written(a, all.at, all.len, &all.at[i], element, by), is_covered,
+                                     &covers))
+            return true;
+    return false;
 }
 
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis)

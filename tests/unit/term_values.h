@@ -140,6 +140,7 @@ static inline double term_at(point *p, term t)
     case T_REAL: return n.real;
     case T_READ: return element_at(p, n.operand, n.rank, n.at);
     case T_HELD: return held_at(p, n.at[0]);
+    case T_NOTHING:
     case T_TURN:
     case T_BEFORE:
     case T_AFTER: fail_msg("a placeholder is left"); return 0;
