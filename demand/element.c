@@ -400,6 +400,9 @@ static void measure_operands(tp_demand *d)
             block[x] = o->dims[x].block;
         if (!fits || !measure(d, &d->blocks[i], o->role == TP_SCRATCH ? 0 : o->rank, block))
             demand_give_up(d, TP_DEMAND_TOO_FAR, "`%.*s` has too many elements", TP_FMT(o->name));
+        shape whole;
+        if (o->global_shape && (!measure(d, &whole, o->global_rank, o->global_shape) || whole.n != d->arrays[i].n))
+            demand_give_up(d, TP_DEMAND_OPEN, "`%.*s` is not cut into equal parts", TP_FMT(o->name));
         d->alias[i] = -1;
     }
     for (uint32_t i = 0; i < d->k->ninputs; i++) {

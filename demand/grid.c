@@ -33,7 +33,7 @@ static int64_t start_of(tp_demand *d, uint32_t operand, uint32_t dim)
         (start >= extent && !(o->whole && start == 0)))
         demand_give_up(d, TP_DEMAND_TRAP,
                        "block %lld of dimension %u of `%.*s` lies outside (" TP_RULE_BLOCK_OUT_OF_BOUNDS ")",
-                       (long long)index, dim, TP_FMT(o->name));
+                       (long long)index, tp_global_dim(o, dim), TP_FMT(o->name));
     return start;
 }
 

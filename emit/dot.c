@@ -26,7 +26,7 @@ static void put_array(tp_buf *b, const tp_kernel *k, const tp_operand *o)
     tp_buf_printf(b, "\" [shape=%s, label=\"", SHAPES[o->role]);
     put(b, o->name);
     tp_buf_printf(b, "\\n%s[", tp_dtype_info(o->dtype)->name);
-    put_list(b, k, o->shape, o->rank);
+    put_list(b, k, tp_global_shape(o), tp_global_rank(o));
     tp_buf_printf(b, "]%s%s\"];\n", o->role == TP_SCRATCH ? "\\nscratch in " : "",
                   o->role == TP_SCRATCH ? tp_memory_name(o->memory) : "");
 }

@@ -52,6 +52,9 @@ void emit_shape(emitter *e, const tp_json *list, uint32_t without);
 
 /* pallas_devices.c: how many first dimensions of the operand are those of devices: each has one element of them. */
 uint32_t emit_device_dims(const tp_kernel *k, uint32_t operand);
+/* "(8, 128)": what a device has of the operand, whose shape is `list`; the extent of one dimension of it. */
+void emit_part_shape(emitter *e, uint32_t operand, const tp_json *list);
+void emit_part_extent(emitter *e, const tp_operand *o, uint32_t d);
 /* Names in the body: where the device is, and its barrier. */
 void emit_device(emitter *e);
 /* `call` on each device. */

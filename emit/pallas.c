@@ -116,7 +116,8 @@ static bool size_from_shapes(emitter *e, const tp_size *s)
     const tp_kernel *k = e->k;
     bool found = false;
     for (uint32_t i = 0; i < k->ninputs && !found; i++)
-        found = shape_line(e, s, k->operands[i].name, k->operands[i].shape, k->operands[i].rank);
+        found =
+            shape_line(e, s, k->operands[i].name, tp_global_shape(&k->operands[i]), tp_global_rank(&k->operands[i]));
     for (uint32_t i = 0; i < k->ntables && !found; i++)
         found = !k->tables[i].prepared && shape_line(e, s, k->tables[i].name, k->tables[i].shape, k->tables[i].rank);
     return found;
@@ -414,7 +415,7 @@ static void pallas_call(emitter *e)
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++) {
         const tp_json *v = declaration(e, i);
         emit_text(e, "            jax.ShapeDtypeStruct(");
-        emit_shape(e, tp_json_get(v, "shape"), emit_device_dims(k, i));
+        emit_part_shape(e, i, tp_json_get(v, "shape"));
         emit_text(e, ", ");
         operand_dtype(e, v);
         tp_buf_printf(e->b, "),  # %.*s%s\n", TP_FMT(k->operands[i].name),

@@ -17,6 +17,19 @@ static uint32_t length(const tp_json *list)
     return list ? list->u.items.n : 0;
 }
 
+/* What is there of dimension d: on several devices, on each. */
+static void dimension(emitter *e, const tp_operand *o, const tp_json *shape, uint32_t d)
+{
+    if (!o->global_shape) {
+        emit_expression(e, shape->u.items.at[d]);
+        return;
+    }
+    uint32_t at = 0;
+    while (tp_is_cut(o, at) || o->global_dim[at] != d)
+        at++;
+    emit_part_extent(e, o, at);
+}
+
 /* (8, 128): of the kids that a subscript leaves, for a window that is all of its array */
 static void whole_shape(emitter *e, const tp_node *arg)
 {
@@ -30,10 +43,10 @@ static void whole_shape(emitter *e, const tp_node *arg)
     emit_text(e, "(");
     for (uint32_t i = 0; i < (given ? given : 1); i++) {
         const tp_node *n = given ? arg->kids[i + 1] : NULL;
-        uint32_t fill = !n ? o->rank : n->kind == TP_N_ELLIPSIS ? o->rank + 1 - given : 1;
+        uint32_t rank = tp_global_rank(o), fill = !n ? rank : n->kind == TP_N_ELLIPSIS ? rank + 1 - given : 1;
         for (; fill; fill--, d++) {
             if (!n || n->kind == TP_N_ELLIPSIS || n->kind == TP_N_COLON)
-                emit_expression(e, shape->u.items.at[d]);
+                dimension(e, o, shape, d);
             else if (n->kind == TP_N_CALL && tp_str_is(n->text, "ds"))
                 emit_node(e, n->kids[1], 0);
             else

@@ -146,9 +146,10 @@ static void infer_sizes(tp_call *c)
     while (progress) {
         progress = false;
         for (uint32_t i = 0; i < k->ninputs; i++)
-            for (uint32_t d = 0; d < k->operands[i].rank && d < c->arrays[i].rank; d++) {
-                int s = only_unknown(c, k->operands[i].shape[d]);
-                if (s >= 0 && solve(c, k->operands[i].shape[d], s, c->arrays[i].dims[d]))
+            for (uint32_t d = 0; d < tp_global_rank(&k->operands[i]) && d < c->arrays[i].rank; d++) {
+                tp_expr extent = tp_global_shape(&k->operands[i])[d];
+                int s = only_unknown(c, extent);
+                if (s >= 0 && solve(c, extent, s, c->arrays[i].dims[d]))
                     c->known[s] = progress = true;
             }
         for (uint32_t i = 0; i < k->ntables; i++)
@@ -174,14 +175,14 @@ static void infer_sizes(tp_call *c)
 /* Elements outside "valid" and outputs that nobody wants keep what they have: those get new memory. */
 static tp_tensor output_array(tp_call *c, const tp_operand *o, const int64_t *dims)
 {
-    tp_tensor t = {.dtype = o->dtype, .rank = o->rank, .n = 1};
-    for (uint32_t d = 0; d < o->rank; d++) {
+    tp_tensor t = {.dtype = o->dtype, .rank = tp_global_rank(o), .n = 1};
+    for (uint32_t d = 0; d < t.rank; d++) {
         t.dims[d] = dims[d];
         t.n *= (size_t)dims[d]; /* tp_operand_dims() has held their product against a bound */
     }
     if (c->place && o->role == TP_OUTPUT && !o->discard && !o->valid.id)
         t.data = c->place(c->ctx, o->name, &t);
-    return t.data ? t : tp_tensor_new(c->arena, o->dtype, o->rank, dims);
+    return t.data ? t : tp_tensor_new(c->arena, o->dtype, t.rank, dims);
 }
 
 static void check_shapes(tp_call *c)
@@ -192,25 +193,27 @@ static void check_shapes(tp_call *c)
     here.arena = c->arena;
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++) {
         const tp_operand *o = &k->operands[i];
-        int64_t dims[TP_MAX_RANK];
-        if (!tp_operand_dims(k, o, c->env, dims, &why))
+        int64_t parts[TP_MAX_RANK], dims[TP_MAX_RANK];
+        uint32_t rank = tp_global_rank(o);
+        if (!tp_operand_dims(k, o, c->env, parts, &why))
             fail(c, TP_E_INPUT, why);
+        tp_global_dims(o, parts, dims);
         if (i >= k->ninputs || (c->fills && !c->arrays[i].data)) {
             c->arrays[i] = output_array(c, o, dims);
             if (i < k->ninputs)
                 tp_fill_input(k, c->env, i, &c->arrays[i], (tp_input_family)c->family, 8, c->seed);
             continue;
         }
-        if (c->arrays[i].rank != o->rank)
+        if (c->arrays[i].rank != rank)
             fail(c, TP_E_INPUT,
                  tp_printf(c->arena, "input `%.*s` has rank %u in the spec, its array has rank %u", TP_FMT(o->name),
-                           o->rank, c->arrays[i].rank));
-        for (uint32_t d = 0; d < o->rank; d++)
+                           rank, c->arrays[i].rank));
+        for (uint32_t d = 0; d < rank; d++)
             if (dims[d] != c->arrays[i].dims[d])
                 fail(c, TP_E_INPUT,
                      tp_printf(c->arena,
                                "dimension %u of input `%.*s` (%.*s) is %lld in its array, but %lld by the other sizes",
-                               d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, o->shape[d])),
+                               d, TP_FMT(o->name), TP_FMT(tp_expr_text(k->exprs, tp_global_shape(o)[d])),
                                (long long)c->arrays[i].dims[d], (long long)dims[d]));
     }
     if (!tp_in_domain(k, c->env, &why))
@@ -278,12 +281,27 @@ tp_status tp_call_bind(tp_call *c)
     return st;
 }
 
+/* The arrays as they lie in memory, cut among devices. */
+static tp_tensor *in_parts(tp_call *c)
+{
+    uint32_t n = c->kernel->ninputs + c->kernel->noutputs;
+    tp_tensor *arrays = TP_NEWN(c->arena, tp_tensor, n);
+    tp_str why;
+    for (uint32_t i = 0; i < n; i++) {
+        arrays[i] = c->arrays[i];
+        arrays[i].rank = c->kernel->operands[i].rank;
+        if (c->kernel->operands[i].global_shape)
+            tp_operand_dims(c->kernel, &c->kernel->operands[i], c->env, arrays[i].dims, &why); /* checked before */
+    }
+    return arrays;
+}
+
 tp_status tp_call_run(tp_call *c, uint64_t seed, int64_t max_steps, uint32_t threads, tp_trap *trap,
                       tp_run_stats *stats)
 {
     tp_run_request request = {.kernel = c->kernel,
                               .env = c->env,
-                              .arrays = c->arrays,
+                              .arrays = in_parts(c),
                               .seed = seed,
                               .in_order = seed == 0,
                               .max_steps = max_steps,

@@ -21,11 +21,14 @@ static const tp_json *entry_at(const tp_json *doc, const char *key, uint32_t off
 static void say_window(tp_buf *b, const tp_kernel *k, const tp_operand *o)
 {
     tp_buf_printf(b, "**`%.*s`** %s[", TP_FMT(o->name), tp_dtype_info(o->dtype)->name);
-    for (uint32_t d = 0; d < o->rank; d++)
-        tp_buf_printf(b, "%s%.*s", d ? ", " : "", TP_FMT(tp_expr_text(k->exprs, o->shape[d])));
+    for (uint32_t d = 0; d < tp_global_rank(o); d++)
+        tp_buf_printf(b, "%s%.*s", d ? ", " : "", TP_FMT(tp_expr_text(k->exprs, tp_global_shape(o)[d])));
     tp_buf_printf(b, "] in %s", tp_memory_name(o->memory));
     if (o->role == TP_SCRATCH)
         return;
+    if (o->global_shape)
+        tp_buf_c(b, ", cut among devices");
+    o = tp_part_of_device(k->arena, o);
     tp_buf_c(b, o->whole ? ", the whole array each step" : "\n\nwindow ");
     for (uint32_t d = 0; d < o->rank && !o->whole; d++)
         tp_buf_printf(b, "%s%.*s", d ? " × " : "", TP_FMT(tp_expr_text(k->exprs, o->dims[d].block)));

@@ -51,10 +51,27 @@ static void check_arguments(evaluator *e, const tp_builtin *b, const tp_json *ar
     }
 }
 
+/* The kernel, with arrays that are cut among devices as they are before. */
+static const tp_kernel *with_whole_arrays(evaluator *e)
+{
+    uint32_t n = tp_noperands(e->k);
+    tp_kernel *k = TP_NEW(e->arena, tp_kernel);
+    *k = *e->k;
+    k->operands = TP_NEWN(e->arena, tp_operand, n);
+    memcpy(k->operands, e->k->operands, n * sizeof *k->operands);
+    for (uint32_t i = 0; i < n; i++)
+        if (k->operands[i].global_shape) {
+            k->operands[i].rank = k->operands[i].global_rank;
+            k->operands[i].shape = k->operands[i].global_shape;
+        }
+    return k;
+}
+
 const tp_program *tp_builtin_program(evaluator *e)
 {
     const tp_builtin *b = tp_builtin_find(e->k->reference.name);
-    tp_builtin_call c = {.arena = e->arena, .kernel = e->k, .args = tp_json_get(e->k->reference.builtin, "args")};
+    tp_builtin_call c = {
+        .arena = e->arena, .kernel = with_whole_arrays(e), .args = tp_json_get(e->k->reference.builtin, "args")};
     tp_json list = {.type = TP_J_ARRAY};
     if (!b)
         tp_give_up(e, tp_printf(e->arena, "there is no builtin reference \"%.*s\"", TP_FMT(e->k->reference.name)));

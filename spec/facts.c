@@ -44,10 +44,11 @@ static void add(tp_arena *a, tp_implicit_facts *out, unsigned id, tp_expr says)
 
 static void of_dimensions(tp_arena *a, const tp_kernel *k, const tp_operand *o, tp_implicit_facts *out)
 {
-    for (uint32_t d = 0; d < o->rank; d++) {
-        int64_t most = greatest(k, o->shape[d]);
-        if ((most < 0 || most > TP_SIZE_MAX) && !mentions_large(k, o->shape[d]))
-            add(a, out, TP_FACT_F2, tp_op2(k->exprs, TP_E_LE, o->shape[d], tp_const(k->exprs, TP_SIZE_MAX)));
+    const tp_expr *shape = tp_global_shape(o);
+    for (uint32_t d = 0; d < tp_global_rank(o); d++) {
+        int64_t most = greatest(k, shape[d]);
+        if ((most < 0 || most > TP_SIZE_MAX) && !mentions_large(k, shape[d]))
+            add(a, out, TP_FACT_F2, tp_op2(k->exprs, TP_E_LE, shape[d], tp_const(k->exprs, TP_SIZE_MAX)));
     }
 }
 
@@ -55,10 +56,11 @@ static void of_elements(tp_arena *a, const tp_kernel *k, const tp_operand *o, tp
 {
     int64_t most = 1;
     tp_expr elements = tp_const(k->exprs, 1);
-    for (uint32_t d = 0; d < o->rank; d++) {
-        int64_t m = greatest(k, o->shape[d]);
+    const tp_expr *shape = tp_global_shape(o);
+    for (uint32_t d = 0; d < tp_global_rank(o); d++) {
+        int64_t m = greatest(k, shape[d]);
         most = most < 0 || m < 0 || m > INT32_MAX || (m && most > INT32_MAX / m) ? -1 : most * m;
-        elements = tp_op2(k->exprs, TP_E_MUL, elements, o->shape[d]);
+        elements = tp_op2(k->exprs, TP_E_MUL, elements, shape[d]);
     }
     if (most < 0)
         add(a, out, TP_FACT_F1, tp_op2(k->exprs, TP_E_LE, elements, tp_const(k->exprs, INT32_MAX)));

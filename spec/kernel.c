@@ -41,6 +41,49 @@ const tp_named_number *tp_named_number_find(const tp_kernel *k, tp_str name)
     return NULL;
 }
 
+tp_expr tp_shards_of(const tp_kernel *k, const tp_operand *o, uint32_t d)
+{
+    tp_expr n = tp_const(k->exprs, 1);
+    for (uint32_t i = 0; i < o->rank; i++)
+        if (tp_is_cut(o, i) && o->global_dim[i] == d)
+            n = tp_op2(k->exprs, TP_E_MUL, n, o->shape[i]);
+    return n;
+}
+
+const tp_operand *tp_part_of_device(tp_arena *a, const tp_operand *o)
+{
+    if (!o->global_shape)
+        return o;
+    tp_operand *part = TP_NEW(a, tp_operand);
+    *part = *o;
+    part->shape = TP_NEWN(a, tp_expr, o->global_rank);
+    part->dims = TP_NEWN(a, tp_dim, o->global_rank);
+    part->rank = 0;
+    part->global_shape = NULL;
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (!tp_is_cut(o, d)) {
+            part->shape[part->rank] = o->shape[d];
+            part->dims[part->rank++] = o->dims[d];
+        }
+    return part;
+}
+
+void tp_global_dims(const tp_operand *o, const int64_t *dims, int64_t *global)
+{
+    for (uint32_t d = 0; d < tp_global_rank(o); d++)
+        global[d] = 1;
+    for (uint32_t d = 0; d < o->rank; d++)
+        global[tp_global_dim(o, d)] *= dims[d];
+}
+
+void tp_global_index(const tp_operand *o, const int64_t *dims, const int64_t *at, int64_t *global)
+{
+    for (uint32_t d = 0; d < tp_global_rank(o); d++)
+        global[d] = 0;
+    for (uint32_t d = 0; d < o->rank; d++)
+        global[tp_global_dim(o, d)] = global[tp_global_dim(o, d)] * dims[d] + at[d];
+}
+
 static bool size_holds(const tp_size *s)
 {
     for (uint32_t i = 1; i < s->nchoices; i++)

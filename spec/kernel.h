@@ -106,6 +106,11 @@ typedef struct tp_operand {
     uint32_t element_syms[TP_MAX_RANK]; /* d0, d1, … in `valid` */
     uint32_t ref_rank;                  /* what the body sees: squeezed dims dropped */
     tp_expr *ref_shape;
+    /* An array with a "shard", as callers and references have it; NULL: as `shape` has it. In `shape` each dimension
+     * that is cut among devices is several: how many there are along each axis, squeezed, and what one of them has. */
+    tp_expr *global_shape;
+    uint32_t global_rank;
+    uint32_t *global_dim; /* by dimension of `shape`: of which it is a part */
 } tp_operand;
 
 typedef struct tp_fact {
@@ -210,6 +215,32 @@ static inline bool tp_has_element_dims(const tp_operand *o)
             return true;
     return false;
 }
+/* The array as callers, references and findings have it. */
+static inline uint32_t tp_global_rank(const tp_operand *o)
+{
+    return o->global_shape ? o->global_rank : o->rank;
+}
+static inline const tp_expr *tp_global_shape(const tp_operand *o)
+{
+    return o->global_shape ? o->global_shape : o->shape;
+}
+static inline uint32_t tp_global_dim(const tp_operand *o, uint32_t d)
+{
+    return o->global_shape ? o->global_dim[d] : d;
+}
+/* Its extents, or the indices of an element, from those in memory, where the extents are `dims`. */
+void tp_global_dims(const tp_operand *o, const int64_t *dims, int64_t *global);
+void tp_global_index(const tp_operand *o, const int64_t *dims, const int64_t *at, int64_t *global);
+/* Does dimension d count devices, along an axis? */
+static inline bool tp_is_cut(const tp_operand *o, uint32_t d)
+{
+    return o->global_shape && d + 1 < o->rank && o->global_dim[d] == o->global_dim[d + 1];
+}
+/* What a device has of it, as an array of its own, with the numbers of dimensions that are written; o itself, where it
+ * is not cut. */
+const tp_operand *tp_part_of_device(tp_arena *a, const tp_operand *o);
+/* How many devices dimension d of the whole array is cut among: a product over axes; 1: it is not cut. */
+tp_expr tp_shards_of(const tp_kernel *k, const tp_operand *o, uint32_t d);
 /* Is it what the types above say, within spec/limits.h? For tp_assert(). */
 bool tp_kernel_holds(const tp_kernel *k);
 /* Does the operand stay where it is, as a whole, for copies of the body to move parts of it? */

@@ -62,6 +62,7 @@ struct tp_lower {
     uint32_t branch;                     /* branches around the statement that depend on data, and loops */
     uint32_t nmemories, nhidden;         /* numbers given so far: memories, names that no text has */
     uint32_t njoined;                    /* memories that turned out to be one */
+    tp_vid *global;                      /* references, by operand: an input as it is seen; -1: it is none */
     uint32_t *operand_memory;            /* references: as in locals */
     const tp_syntax **operand_changed;
     bool *operand_integers; /* outputs: NumPy's array is one of integers or bools, at least in some branch */

@@ -124,10 +124,12 @@ static tp_vid as_output(tp_lower *l, const tp_operand *o, tp_vid v, const tp_nod
                    "an output is assigned a slice whose size is not known from the sizes");
     v = lower_coerce(l, lower_promote(l, v, d, value), d, value);
     const tp_value *x = lower_value(l, v);
-    if (x->rank && x->rank != o->rank)
+    uint32_t rank = tp_global_rank(o);
+    const tp_expr *shape = tp_global_shape(o);
+    if (x->rank && x->rank != rank)
         lower_fail(l, value, "use expand_dims or reshape", "shape %.*s cannot be broadcast to %.*s: the ranks differ",
-                   TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, o->rank, o->shape)));
-    return lower_broadcast(l, v, o->rank, o->shape, value);
+                   TP_FMT(lower_shape_text(l, x->rank, x->dims)), TP_FMT(lower_shape_text(l, rank, shape)));
+    return lower_broadcast(l, v, rank, shape, value);
 }
 
 /* Another value for a local of a block around this one. */

@@ -39,9 +39,9 @@ static tp_vid lower_operand_name(tp_lower *l, int operand, const tp_node *n)
                    "`%.*s` is a ref: read it before using it", TP_FMT(o->name));
     if (o->role == TP_SCRATCH)
         lower_fail(l, n, "a reference sees whole arrays only", "`%.*s` is scratch of the kernel", TP_FMT(o->name));
-    if (l->p->operand_value[operand] < 0)
+    if (l->global[operand] < 0)
         lower_fail(l, n, "begin with zeros(shape)", "output `%.*s` is used before it is assigned", TP_FMT(o->name));
-    return l->p->operand_value[operand];
+    return l->global[operand];
 }
 
 static tp_vid index_of(tp_lower *l, tp_vid v, const tp_node *n)

@@ -18,8 +18,8 @@ const tp_expr *lower_shape_of(tp_lower *l, const tp_node *x, uint32_t *rank)
     if (operand >= 0) {
         const tp_operand *o = &l->k->operands[operand];
         lower_check_open(l, (uint32_t)operand, x);
-        *rank = l->reference ? o->rank : o->ref_rank;
-        return l->reference ? o->shape : o->ref_shape;
+        *rank = l->reference ? tp_global_rank(o) : o->ref_rank;
+        return l->reference ? tp_global_shape(o) : o->ref_shape;
     }
     const tp_value *v = lower_value(l, lower_expr(l, x));
     *rank = v->rank;

@@ -44,6 +44,24 @@ static void give_arrays(tp_lower *l)
         l->p->table_value[i] = l->reference ? lower_new_value(l, TP_I32, k->tables[i].rank, k->tables[i].shape) : -1;
 }
 
+/* An array that is cut among devices lies in memory as its parts: a reference sees it as a whole. */
+static void join_parts(tp_lower *l)
+{
+    const tp_kernel *k = l->k;
+    l->global = TP_NEWN(l->c->arena, tp_vid, tp_noperands(k));
+    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+        const tp_operand *o = &k->operands[i];
+        l->global[i] = l->p->operand_value[i];
+        if (l->global[i] >= 0 && o->global_shape)
+            l->global[i] = lower_reshape(l, l->global[i], o->global_rank, o->global_shape, NULL);
+    }
+}
+
+static tp_vid in_parts(tp_lower *l, const tp_operand *o, tp_vid v, const tp_node *n)
+{
+    return o->global_shape ? lower_reshape(l, v, o->rank, o->shape, n) : v;
+}
+
 static void take_outputs(tp_lower *l, tp_loc loc)
 {
     const tp_kernel *k = l->k;
@@ -58,7 +76,7 @@ static void take_outputs(tp_lower *l, tp_loc loc)
         if (o)
             lower_check_shared(l, o->changed, o->node);
         if (o)
-            l->p->operand_value[i] = lower_copy_of_slot(l, o->value, o->node);
+            l->p->operand_value[i] = in_parts(l, &k->operands[i], lower_copy_of_slot(l, o->value, o->node), o->node);
     }
 }
 
@@ -109,6 +127,7 @@ static void lower_once(void *arg)
     l->p->syntax = t->text;
     give_arrays(l);
     l->region = &l->p->statements;
+    join_parts(l);
     for (uint32_t i = 0; i < l->k->ntables && !l->reference; i++)
         if (l->k->tables[i].is_mutable)
             lower_given(l, i);

@@ -70,9 +70,40 @@ void pipe_read_axes(writer *w, const tp_pipeline *p)
 
 /* ---- one of them: windows ---- */
 
+static tp_expr size_of(writer *w, const tp_node *n)
+{
+    return tp_int_expr_of(w->r, n, TP_NAME_SIZE, false);
+}
+
+/* K // D: what a device has of a dimension that is cut along these axes, as read_shards.c reads it, which says what is
+ * wrong with them. */
+static tp_node *part_of(writer *w, tp_node *extent, const tp_json *cut)
+{
+    tp_exprs *p = w->r->k->exprs;
+    const tp_json *grid = tp_json_get(w->r->k->doc, "grid");
+    tp_node *by_each = extent, *all = NULL;
+    uint32_t n = cut->type == TP_J_STRING ? 1 : cut->type == TP_J_ARRAY ? cut->u.items.n : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const tp_json *along = cut->type == TP_J_STRING ? cut : cut->u.items.at[i];
+        int at = along->type == TP_J_STRING ? tp_axis_find(w->r->k, along->u.string) : -1;
+        if (at < 0)
+            continue;
+        tp_node *steps = pipe_expression(w, tp_json_get(grid->u.items.at[at], "steps"), "\"steps\"");
+        by_each = pipe_operator(w, TP_O_FLOORDIV, by_each, steps);
+        all = all ? pipe_operator(w, TP_O_MUL, all, steps) : steps;
+    }
+    if (!all)
+        return extent;
+    tp_expr back = tp_op2(p, TP_E_MUL, tp_expr_normal(p, size_of(w, by_each)), size_of(w, all));
+    bool exact = tp_same(tp_expr_normal(p, back), tp_expr_normal(p, size_of(w, extent)));
+    return exact ? by_each : pipe_operator(w, TP_O_FLOORDIV, extent, all);
+}
+
 static tp_node *extent_of(writer *w, const tp_json *array, uint32_t d)
 {
-    return pipe_expression(w, tp_json_get(array, "shape")->u.items.at[d], "a dimension");
+    const tp_json *cuts = tp_member(w->c, array, "shard", TP_J_ARRAY, false);
+    tp_node *extent = pipe_expression(w, tp_json_get(array, "shape")->u.items.at[d], "a dimension");
+    return cuts && d < cuts->u.items.n ? part_of(w, extent, cuts->u.items.at[d]) : extent;
 }
 
 /* An index of an argument, as it is before the first step. */
@@ -143,11 +174,6 @@ static void find_array(writer *w, window *x, const tp_node *arg, tp_block *into)
     pipe_stand_at(w, x->name_string);
     x->dtype = pipe_name(w, dtype->u.string);
     read_view(w, x, arg, array, into);
-}
-
-static tp_expr size_of(writer *w, const tp_node *n)
-{
-    return tp_int_expr_of(w->r, n, TP_NAME_SIZE, false);
 }
 
 /* What surely divides a size, or the quotient of one by a divisor of it; else 1. */

@@ -166,6 +166,9 @@ static void set_ref_shape(tp_reader *r, tp_operand *o)
 /* "valid": a condition on the element indices d0, d1, … and sizes. */
 static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
 {
+    if (o->global_shape)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "drop one of the two",
+                 "\"valid\" together with \"shard\" is not supported by this build");
     uint32_t mark = r->names.len;
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_str name = tp_printf(r->c->arena, "d%u", d);
@@ -298,9 +301,14 @@ static void check_devices(tp_reader *r, const tp_operand *o, const tp_json *v)
     if (o->memory == TP_MEM_BARRIER && (!rank || o->rank))
         tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "shape [], and a first axis with \"semantics\": \"device\"",
                  "a barrier semaphore is one counter of a kernel that runs on several devices");
+    const tp_json *block = tp_json_get(v, "block_shape");
+    if (o->global_shape && tp_is_far(o) && block)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, block->loc, "leave \"block_shape\" and \"index_map\" out",
+                 "`%.*s` stays where it is: its ref is all that a device has of it", TP_FMT(o->name));
+    if (o->global_shape)
+        return;
     if (rank && tp_is_shard(o) && !is_of_device(r, o))
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "block_shape")->loc,
-                 written_part(r, " with all of the other dimensions", "0, …"),
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, block->loc, written_part(r, " with all of the other dimensions", "0, …"),
                  "`%.*s` stays where it is: its block is the part of one device", TP_FMT(o->name));
     if (rank && o->role == TP_OUTPUT && device_dims(r, o) < rank)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, "name")->loc, written_part(r, "", "…"),
@@ -320,7 +328,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     const tp_json *name = tp_member(r->c, v, "name", TP_J_STRING, true);
     const tp_json *buffers = tp_member(r->c, v, "buffers", TP_J_INT, false);
     const tp_json *discard = tp_member(r->c, v, "discard", TP_J_BOOL, false);
-    const tp_json *valid = tp_member(r->c, v, "valid", TP_J_STRING, false);
+    const tp_json *valid = tp_member(r->c, v, "valid", TP_J_STRING, false),
+                  *shard = role == TP_SCRATCH ? NULL : tp_member(r->c, v, "shard", TP_J_ARRAY, false);
     *o = new_operand(role, name->u.string, name->loc);
     o->memory = read_memory(r, v, role == TP_SCRATCH);
     if (buffers) {
@@ -335,6 +344,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
     if (role != TP_SCRATCH)
         read_block(r, o, tp_member(r->c, v, "block_shape", TP_J_ARRAY, false),
                    tp_member(r->c, v, "index_map", TP_J_ARRAY, false));
+    if (shard)
+        tp_read_shard(r, o, shard);
     set_ref_shape(r, o);
     check_devices(r, o, v);
     o->discard = discard && discard->u.boolean;

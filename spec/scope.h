@@ -57,6 +57,8 @@ void tp_read_tables(tp_reader *r);
 void tp_read_contracts(tp_reader *r);
 /* Operands: read_operands.c. */
 void tp_read_operands(tp_reader *r);
+/* "shard" of an array whose other members are read: read_shards.c. */
+void tp_read_shard(tp_reader *r, tp_operand *o, const tp_json *v);
 tp_dtype tp_read_dtype(tp_reader *r, const tp_json *v);
 
 /* JSON helpers shared by the readers; each raises TP001 with the place. */

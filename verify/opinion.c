@@ -316,10 +316,19 @@ static tp_str value_text(asking *x, const tp_demand_value *v)
                                                : keep(x, v->why);
 }
 
+/* The element, of the array as callers have it. */
+static tp_str element_of(asking *x, const tp_look *p)
+{
+    const tp_operand *o = &p->kernel->operands[p->kernel->ninputs + p->output];
+    int64_t dims[TP_MAX_RANK] = {0};
+    for (uint32_t d = 0; d < o->rank; d++) /* it lies inside: they have values */
+        tp_expr_eval(p->kernel->exprs, o->shape[d], p->env, &dims[d]);
+    return tp_element_at(x->keep, o, dims, p->at);
+}
+
 static void note_difference(asking *x, const tp_look *p, const tp_demand_value *kernel,
                             const tp_demand_value *reference)
 {
-    const tp_operand *o = &p->kernel->operands[p->kernel->ninputs + p->output];
     uint32_t n = tp_sym_count(p->kernel->exprs);
     x->out->different = 1;
     x->out->kernel = p->kernel;
@@ -327,7 +336,7 @@ static void note_difference(asking *x, const tp_look *p, const tp_demand_value *
     memcpy(x->out->env, p->env, n * sizeof *p->env);
     x->out->output = p->output;
     memcpy(x->out->at, p->at, sizeof p->at);
-    x->out->element = tp_element_at(x->keep, o, p->at);
+    x->out->element = element_of(x, p);
     x->out->got = value_text(x, kernel);
     x->out->want = value_text(x, reference);
 }
@@ -358,8 +367,7 @@ static void ask(void *arg)
     case UNSURE:
         x->out->unsure++;
         if (!x->out->element.n)
-            x->out->element =
-                tp_element_at(x->keep, &q->p->kernel->operands[q->p->kernel->ninputs + q->p->output], q->p->at);
+            x->out->element = element_of(x, q->p);
         break;
     case NOT_REACHED:
         q->far = true;

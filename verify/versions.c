@@ -158,9 +158,11 @@ static bool arrays_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new
         const tp_operand *x = &old->operands[i];
         int at = tp_operand_find(new, x->name);
         const tp_operand *y = at < 0 ? NULL : &new->operands[at];
-        same = y && y->role == x->role && y->dtype == x->dtype && y->rank == x->rank && (!ordered || at == (int)i);
-        for (uint32_t d = 0; same && d < x->rank; d++)
-            same = tp_str_eq(tp_expr_text(old->exprs, x->shape[d]), tp_expr_text(new->exprs, y->shape[d]));
+        same = y && y->role == x->role && y->dtype == x->dtype && tp_global_rank(y) == tp_global_rank(x) &&
+               (!ordered || at == (int)i);
+        for (uint32_t d = 0; same && d < tp_global_rank(x); d++)
+            same = tp_str_eq(tp_expr_text(old->exprs, tp_global_shape(x)[d]),
+                             tp_expr_text(new->exprs, tp_global_shape(y)[d]));
         if (!same) {
             *why = tp_printf(a, "`%.*s` is not the same array in both", TP_FMT(x->name));
             return false;

@@ -85,6 +85,7 @@ tp_expr tp_padded_bytes(tp_analysis *a, const tp_operand *o)
     int bits = tp_storage_bits(o->dtype);
     int64_t pack = 32 / (bits > 32 ? 32 : bits), twice = a->k->target.generation <= 3 ? 2 : 1;
     tp_expr n = num(a, 1);
+    o = tp_part_of_device(a->arena, o);
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_expr extent = extent_of(o, d);
         if (o->rank == 1)

@@ -41,8 +41,8 @@ static uint32_t axis_of_dim(summary *s, const tp_operand *o, uint32_t d, const w
         if (tp_expr_mentions(p, start, s->k->axes[a].sym)) {
             tp_expr blocks = tp_op2(p, TP_E_MUL, o->dims[d].block, axis_sym(s, a));
             if (axis < s->k->naxes || w->step[a].id || !tp_same(tp_expr_normal(p, start), tp_expr_normal(p, blocks)))
-                summary_stop(s, tp_printf(s->arena, "dimension %u of `%.*s` is not one block per step of an axis", d,
-                                          TP_FMT(o->name)));
+                summary_stop(s, tp_printf(s->arena, "dimension %u of `%.*s` is not one block per step of an axis",
+                                          tp_global_dim(o, d), TP_FMT(o->name)));
             axis = a;
         }
     return axis;

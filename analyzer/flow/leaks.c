@@ -81,8 +81,8 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
     case TP_BIRTH_OUTSIDE:
         if (l->dim == o->rank)
             return tp_message(a, "elements of `%.*s` that are not valid", TP_FMT(o->name));
-        return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name), l->dim,
-                          TP_FMT(tp_text(a, o->shape[l->dim])));
+        return tp_message(a, "elements of the window of `%.*s` outside dimension %u (%.*s)", TP_FMT(o->name),
+                          tp_global_dim(o, l->dim), TP_FMT(tp_text(a, o->shape[l->dim])));
     case TP_BIRTH_SCRATCH: return tp_message(a, "unwritten elements of scratch `%.*s`", TP_FMT(o->name));
     case TP_BIRTH_MASKED: return tp_message(a, "masked-off lanes of a load of `%.*s`", TP_FMT(o->name));
     case TP_BIRTH_OUTPUT: return tp_message(a, "unwritten elements of the output window of `%.*s`", TP_FMT(o->name));
@@ -267,7 +267,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
         c.label = tp_message(a, "undefined unless %.*s", TP_FMT(tp_text(a, source->valid)));
     else if (l->birth == TP_BIRTH_OUTSIDE)
         c.label = tp_message(a, "undefined outside the %.*s of dimension %u", TP_FMT(tp_text(a, source->shape[l->dim])),
-                             l->dim);
+                             tp_global_dim(source, l->dim));
     if (f->in_flight.n)
         c.approximate =
             tp_printf(a->arena,

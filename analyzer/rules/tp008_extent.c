@@ -1,6 +1,8 @@
 #include "analyzer/claim/claim.h"
 
-static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subject, tp_loc loc, const char *what)
+/* `o` is not NULL: of parts, where they are equal (TP109). */
+static void check_part(tp_analysis *a, const tp_operand *o, tp_expr e, int64_t least, tp_str subject, tp_loc loc,
+                       const char *what)
 {
     int64_t v;
     if (tp_expr_is_const(a->p, e, &v) && v >= least)
@@ -13,7 +15,19 @@ static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subjec
         .violated = tp_message(a, "%s of `%.*s` can be less than %lld", what, TP_FMT(subject), (long long)least),
         .label = tp_message(a, "%.*s", TP_FMT(tp_text(a, e))),
     };
+    tp_expr equal[TP_MAX_RANK];
+    c.premises = equal;
+    for (uint32_t d = 0; o && o->global_shape && d < o->global_rank; d++) {
+        tp_expr devices = tp_shards_of(a->k, o, d);
+        equal[c.npremises++] = both(a, mk(a, TP_E_GE, devices, num(a, 1)), multiple(a, o->global_shape[d], devices));
+        c.rests_on = TP_RULE_UNEQUAL_SHARDS;
+    }
     tp_claim_check(a, &c, NULL);
+}
+
+static void check_extent(tp_analysis *a, tp_expr e, int64_t least, tp_str subject, tp_loc loc, const char *what)
+{
+    check_part(a, NULL, e, least, subject, loc, what);
 }
 
 /* Is it one of the extents that are checked with their operand? */
@@ -54,13 +68,14 @@ static void check(tp_analysis *a)
             check_extent(a, k->sizes[i].expr, 0, k->sizes[i].name, k->sizes[i].loc, "the value");
     for (uint32_t i = 0; i < k->naxes; i++)
         check_extent(a, k->axes[i].steps, 0, k->axes[i].name, k->axes[i].steps_loc, "the number of steps");
-    for (uint32_t i = 0; i < tp_noperands(k); i++) {
+    for (uint32_t i = 0, d; i < tp_noperands(k); i++) {
         const tp_operand *o = &k->operands[i];
-        for (uint32_t d = 0; d < o->rank; d++) {
-            check_extent(a, o->shape[d], 0, o->name, o->dims[d].shape_loc, tp_message(a, "dimension %u", d).p);
+        const tp_expr *whole = tp_global_shape(o); /* parts of what is not negative are not */
+        for (o = tp_part_of_device(a->arena, o), d = 0; d < o->rank; d++) {
+            check_extent(a, whole[d], 0, o->name, o->dims[d].shape_loc, tp_message(a, "dimension %u", d).p);
             if (o->role != TP_SCRATCH && !o->whole)
-                check_extent(a, o->dims[d].block, 1, o->name, o->dims[d].loc,
-                             tp_message(a, "dimension %u of the block", d).p);
+                check_part(a, &k->operands[i], o->dims[d].block, 1, o->name, o->dims[d].loc,
+                           tp_message(a, "dimension %u of the block", d).p);
         }
     }
     check_values(a);

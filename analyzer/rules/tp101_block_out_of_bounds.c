@@ -41,9 +41,8 @@ static bool holds_with(tp_analysis *a, const tp_claim *c, const tp_operand *o, u
 }
 
 /* A change of the map, proven before it is named. */
-static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, uint32_t operand, uint32_t d)
+static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t operand, uint32_t d)
 {
-    const tp_operand *o = &a->k->operands[operand];
     const tp_dim *dim = &o->dims[d];
     tp_expr by_block = dim->kind == TP_DIM_BLOCKED ? divided_by_block(a, dim->index, dim->block) : (tp_expr){0};
     tp_expr shifted[] = {tp_without_constant(a, dim->index), mk(a, TP_E_SUB, dim->index, num(a, 1)),
@@ -110,7 +109,7 @@ static tp_str propose(tp_analysis *a, const tp_operand *o, uint32_t d)
 static void check(tp_analysis *a)
 {
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
-        const tp_operand *o = &a->k->operands[i];
+        const tp_operand *o = tp_part_of_device(a->arena, &a->k->operands[i]);
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             const tp_dim *dim = &o->dims[d];
             const int64_t *env;
@@ -131,7 +130,7 @@ static void check(tp_analysis *a)
             if (f->verdict != TP_VIOLATED)
                 continue;
             f->witness->detail = describe(a, o, d, env);
-            suggest(a, f, &c, i, d);
+            suggest(a, f, &c, o, i, d);
             if (!f->help.n)
                 f->help = propose(a, o, d);
             if (!f->note.n)

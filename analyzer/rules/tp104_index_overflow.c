@@ -95,7 +95,7 @@ static void check_maps(tp_analysis *a)
     tp_expr premises[TP_GRANTED];
     uint32_t nmeeting = tp_meeting_windows(a, premises);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
-        const tp_operand *o = &a->k->operands[i];
+        const tp_operand *o = tp_part_of_device(a->arena, &a->k->operands[i]);
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {
             const tp_dim *dim = &o->dims[d];
             tp_expr start = tp_window_start(a, o, d);

@@ -208,7 +208,7 @@ static void check(tp_analysis *a)
 {
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
         if (!tp_has_devices(a->k) || !tp_is_shard(&a->k->operands[i])) /* that is all of the array on its device */
-            check_operand(a, &a->k->operands[i]);
+            check_operand(a, tp_part_of_device(a->arena, &a->k->operands[i]));
 }
 
 const tp_rule tp_rule_tp201_block_tiling = {

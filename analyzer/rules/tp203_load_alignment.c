@@ -37,6 +37,7 @@ static bool is_visible(const tp_analysis *a, tp_expr e, int64_t k)
 static bool array_has_rows(const tp_analysis *a, const tp_operand *o, int64_t n)
 {
     int64_t rows;
+    o = tp_part_of_device(a->arena, o);
     return o->role == TP_SCRATCH || o->rank < 2 || !tp_expr_is_const(a->p, o->shape[o->rank - 2], &rows) ||
            rows % n == 0;
 }
@@ -68,6 +69,7 @@ static int64_t most_rows(const tp_analysis *a, const tp_operand *o)
 static tp_expr misses_rows(tp_analysis *a, const tp_operand *o, int64_t tile)
 {
     tp_expr n = num(a, tile), misses = tp_op1(a->p, TP_E_NOT, multiple(a, o->ref_shape[o->ref_rank - 2], n));
+    o = tp_part_of_device(a->arena, o);
     if (o->role == TP_SCRATCH || o->rank < 2)
         return misses;
     return either(a, misses, tp_op1(a->p, TP_E_NOT, multiple(a, o->shape[o->rank - 2], n)));

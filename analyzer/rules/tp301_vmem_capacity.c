@@ -43,8 +43,9 @@ static void propose_smaller(tp_analysis *a, tp_finding *f, const tp_operand *o, 
         for (; block / parts >= least && block % parts == 0; parts *= 2) {
             tp_loc at = size && size->kind == TP_SIZE_FIXED ? size->loc : dim->loc;
             tp_edit edit = tp_edit_expr(a, at, tp_message(a, "%lld", (long long)(block / parts)));
-            tp_str what = size ? tp_message(a, "`%.*s`", TP_FMT(size->name))
-                               : tp_message(a, "dimension %u of the block of `%.*s`", d, TP_FMT(o->name));
+            tp_str what =
+                size ? tp_message(a, "`%.*s`", TP_FMT(size->name))
+                     : tp_message(a, "dimension %u of the block of `%.*s`", tp_global_dim(o, d), TP_FMT(o->name));
             tp_propose(
                 a, f, tp_message(a, "shrink %.*s from %lld to %.*s", TP_FMT(what), (long long)block, TP_FMT(edit.text)),
                 &edit, 1);

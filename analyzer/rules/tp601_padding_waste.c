@@ -5,7 +5,7 @@ enum { FACTOR = 16, LEAST = 64 << 10 }; /* worth a word: 16 times its elements, 
 static void check(tp_analysis *a)
 {
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
-        const tp_operand *o = &a->k->operands[i];
+        const tp_operand *o = tp_part_of_device(a->arena, &a->k->operands[i]);
         if (o->memory != TP_MEM_VMEM || o->rank < 2)
             continue;
         int64_t padded = tp_at_largest(a, tp_padded_bytes(a, o)), plain = tp_at_largest(a, tp_data_bytes(a, o));

@@ -19,7 +19,7 @@ static bool could_grow(tp_analysis *a, tp_expr extent, tp_str *name, uint32_t *d
                 tp_at_largest(a, o->shape[d]) < 2 * tp_at_largest(a, extent))
                 continue;
             *name = o->name;
-            *dim = d;
+            *dim = tp_global_dim(o, d);
             return true;
         }
     }

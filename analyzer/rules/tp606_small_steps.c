@@ -53,7 +53,7 @@ static growth most_growth(tp_analysis *a, const int64_t *env)
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = &a->k->operands[i];
         for (uint32_t d = 0; d < o->rank && o->memory == TP_MEM_VMEM; d++) {
-            growth g = {o, d, 0, 0};
+            growth g = {o, tp_global_dim(o, d), 0, 0};
             if (o->dims[d].kind == TP_DIM_BLOCKED && !o->whole &&
                 tp_expr_eval(a->p, o->dims[d].block, env, &g.block) == TP_EVAL_OK &&
                 tp_expr_eval(a->p, o->shape[d], env, &g.extent) == TP_EVAL_OK && g.block > 0 &&

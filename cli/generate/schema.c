@@ -12,7 +12,7 @@ static const struct {
     {"$DTYPE", "{'$ref': '#/$defs/dtype'}"},           {"$LINES", "{'$ref': '#/$defs/lines'}"},
     {"$TARGETS", "{'$ref': '#/$defs/targets'}"},       {"$RULES", "{'$ref': '#/$defs/rules'}"},
     {"$CONTENTS", "{'$ref': '#/$defs/contents'}"},     {"$SHAPE", "{'$ref': '#/$defs/shape'}"},
-    {"$BLOCK", "{'$ref': '#/$defs/block'}"},
+    {"$BLOCK", "{'$ref': '#/$defs/block'}"},           {"$SHARD", "{'$ref': '#/$defs/shard'}"},
 };
 
 static json *parse(const char *text)
@@ -146,6 +146,9 @@ void tp_print_schema(tp_arena *a, FILE *out)
         defs, "block",
         parse(
             "{'type': 'array', 'maxItems': 8, 'items': {'anyOf': [$EXPRESSION, {'type': 'null'}, $OBJECT(ELEMENT)]}}"));
+    json_object_object_add(defs, "shard",
+                           parse("{'type': 'array', 'maxItems': 8, 'items': {'anyOf': [{'type': 'null'}, $NAME, "
+                                 "{'type': 'array', 'maxItems': 3, 'uniqueItems': true, 'items': $NAME}]}}"));
     json_object_object_add(
         defs, "contents",
         parse("{'anyOf': [{'type': 'integer'}, {'type': 'boolean'}, {'type': 'array', 'items': $CONTENTS}]}"));

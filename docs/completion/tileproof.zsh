@@ -56,8 +56,8 @@ _tileproof() {
     baseline)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
-        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--jobs[specs to check at the same time (default 0\: one per processor)]:N:_files' \
@@ -86,8 +86,8 @@ _tileproof() {
     diff)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
-        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--solvers[solvers for obligations without a certificate\: z3 (default), cvc5, or z3,cvc5]:LIST:_files' \
         '*--allow-path[also read arrays of cases from this folder, not only from the spec'\''s; may be repeated]:DIR:_files' \
@@ -136,8 +136,8 @@ _tileproof() {
         '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
-        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
         '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \
@@ -175,8 +175,8 @@ _tileproof() {
     lsp)
       _arguments \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
-        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
         '*--rlimit[Z3 resource limit per hard query (default 2000000)]:N:_files' \
         '*--timeout[work budget per spec; a second is a fixed number of work units (default 10; with verify, run, mutate and assess 120; 0\: no limit); what it leaves undecided is unknown]:SECONDS:_files' \
         '*--memory-limit[memory budget per spec (default 1024; with verify, run, mutate and assess 8192; 0\: no limit)]:MIB:_files' \
@@ -293,8 +293,8 @@ _tileproof() {
         '*--format[how to print findings\: full (default), concise, json, jsonl, html, markdown, sarif, sarif-full, github, gitlab, junit, rdjson]:FORMAT:( concise full github gitlab html json jsonl junit markdown rdjson sarif sarif-full)' \
         '*--output[also write a report to a file; may be repeated]:FORMAT=PATH:_files' \
         '*--target[check for this chip instead of the spec'\''s target]:NAME:( tpu-v2 tpu-v3 tpu-v4i tpu-v4 tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-v8i none)' \
-        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
-        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--select[check only these rules (comma-separated codes or slugs)]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
+        '*--ignore[do not check these rules]:CODES:( TP006 TP007 TP008 TP101 TP102 TP103 TP104 TP105 TP108 TP109 TP201 TP202 TP203 TP204 TP205 TP301 TP302 TP401 TP402 TP403 TP404 TP405 TP406 TP501 TP502 TP503 TP504 TP601 TP602 TP603 TP604 TP605 TP606 TP607 TP608)' \
         '*--baseline[suppress the findings that this file lists (tileproof baseline write)]:FILE:_files' \
         '*--changed-since[check only specs that differ from this git revision or are not tracked]:REV:_files' \
         '*--shard[check only the specs of shard I of N, which their contents decide; `tileproof merge` puts the JSON reports together]:I/N:_files' \

@@ -82,8 +82,8 @@ static void prepare_ref(tp_machine *m, uint32_t i)
     for (uint32_t d = 0; o->role != TP_SCRATCH && d < o->rank; d++) {
         r->unit[d] = r->block[d] = eval(m, o->dims[d].block, TP_RULE_EXTENT, "a block dimension", o->name);
         if (r->block[d] < 1 && !o->whole)
-            tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of the block of `%.*s` is %lld", d, TP_FMT(o->name),
-                          (long long)r->block[d]);
+            tp_trap_raise(m, TP_RULE_EXTENT, o->name, "dimension %u of the block of `%.*s` is %lld",
+                          tp_global_dim(o, d), TP_FMT(o->name), (long long)r->block[d]);
     }
     for (uint32_t d = 0; d < o->ref_rank; d++) {
         dims[d] = eval(m, o->ref_shape[d], TP_RULE_EXTENT, "a dimension", o->name);
@@ -411,11 +411,11 @@ static int64_t element_start(tp_machine *m, const tp_ref *r, uint32_t d, int64_t
     if (!fits)
         tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                       "element index %lld in dimension %u of `%.*s`, with the padding, wants elements beyond 2^63",
-                      (long long)index, d, TP_FMT(o->name));
+                      (long long)index, tp_global_dim(o, d), TP_FMT(o->name));
     if (index < 0 || end > limit || start >= r->array->dims[d] || end <= 0)
         tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                       "element index %lld in dimension %u of `%.*s` wants elements %lld to %lld; the array has %lld",
-                      (long long)index, d, TP_FMT(o->name), (long long)start, (long long)(end - 1),
+                      (long long)index, tp_global_dim(o, d), TP_FMT(o->name), (long long)start, (long long)(end - 1),
                       (long long)r->array->dims[d]);
     return start;
 }
@@ -440,11 +440,12 @@ static bool move_window(tp_machine *m, uint32_t index, int64_t *start)
         if (!tp_mul(block, r->unit[d], &start[d]))
             tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                           "block index %lld in dimension %u of `%.*s` starts at an element beyond 2^63",
-                          (long long)block, d, TP_FMT(o->name));
+                          (long long)block, tp_global_dim(o, d), TP_FMT(o->name));
         if (start[d] < 0 || (start[d] >= r->array->dims[d] && !(o->whole && start[d] == 0)))
             tp_trap_raise(m, TP_RULE_BLOCK_OUT_OF_BOUNDS, o->name,
                           "block index %lld in dimension %u of `%.*s` starts at element %lld; the array has %lld",
-                          (long long)block, d, TP_FMT(o->name), (long long)start[d], (long long)r->array->dims[d]);
+                          (long long)block, tp_global_dim(o, d), TP_FMT(o->name), (long long)start[d],
+                          (long long)r->array->dims[d]);
         changed |= start[d] != r->window[d];
     }
     return changed;

@@ -4,6 +4,21 @@
 #include "base/stream.h"
 #include "kernels/machine/internal.h"
 
+/* Are all parts of an array that is cut among devices equal? */
+static bool divides(const tp_kernel *k, const tp_operand *o, const int64_t *env, const int64_t *dims, tp_str *why)
+{
+    int64_t parts[TP_MAX_RANK], extent;
+    if (!o->global_shape)
+        return true;
+    tp_global_dims(o, dims, parts);
+    for (uint32_t d = 0; d < o->global_rank; d++)
+        if (tp_expr_eval(k->exprs, o->global_shape[d], env, &extent) != TP_EVAL_OK || extent != parts[d]) {
+            *why = tp_printf(k->arena, "dimension %u of `%.*s` is not cut into equal parts", d, TP_FMT(o->name));
+            return false;
+        }
+    return true;
+}
+
 bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env, int64_t *dims, tp_str *why)
 {
     int64_t bytes = (int64_t)tp_dtype_size(o->dtype);
@@ -19,7 +34,7 @@ bool tp_operand_dims(const tp_kernel *k, const tp_operand *o, const int64_t *env
             continue;
         return false;
     }
-    return true;
+    return divides(k, o, env, dims, why);
 }
 
 bool tp_element_valid(const tp_kernel *k, const tp_operand *o, int64_t *env, const int64_t *at)

@@ -131,7 +131,7 @@ static tp_str missing_hint(const span *p)
 
 static void describe(search *s, tp_str element, const span *p, const change *c, tp_blame *out)
 {
-    tp_str at = tp_element_at(s->a, p->operand, p->first);
+    tp_str at = tp_element_at(s->a, p->operand, p->dims, p->first);
     const char *others = memcmp(p->first, p->last, p->operand->rank * sizeof *p->first) == 0 ? "" : " and others";
     int f = factor(c);
     if (c->reference && !c->kernel) {
@@ -166,7 +166,7 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         return;
     for (uint32_t d = o->rank; d-- > 0; element /= (size_t)dims[d])
         at[d] = (int64_t)(element % (size_t)dims[d]);
-    tp_str name = tp_element_at(a, o, at);
+    tp_str name = tp_element_at(a, o, dims, at);
     for (uint32_t i = 0; i < k->ninputs; i++) { /* one that takes part in one of the two alone says most */
         span p = {.operand = &k->operands[i]};
         tp_part all = {.input = i}, first, last;

@@ -116,7 +116,7 @@ static void read_sizes(tp_ctx *c, const tp_kernel *k, const tp_json *sizes, bool
 static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp_json *m, tp_tensor *given)
 {
     int i = tp_operand_find(k, m->key);
-    int64_t dims[TP_MAX_RANK];
+    int64_t dims[TP_MAX_RANK] = {0};
     tp_str why;
     if (i < 0 || (uint32_t)i >= k->ninputs)
         tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no input `%.*s`", TP_FMT(m->key));
@@ -124,12 +124,12 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
     if (tp_tensor_read(c->arena, tp_permitted_file(c, m), o->dtype, &given[i], &why) != TP_OK)
         tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s",
                  TP_FMT(m->u.string), TP_FMT(why));
-    bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == o->rank;
-    for (uint32_t d = 0; fits && d < o->rank; d++)
-        fits = given[i].dims[d] == dims[d];
+    tp_tensor want = {.dtype = o->dtype, .rank = tp_global_rank(o)};
+    bool fits = tp_operand_dims(k, o, x->env, dims, &why) && given[i].dtype == o->dtype && given[i].rank == want.rank;
+    tp_global_dims(o, dims, want.dims);
+    for (uint32_t d = 0; fits && d < want.rank; d++)
+        fits = given[i].dims[d] == want.dims[d];
     if (!fits) {
-        tp_tensor want = {.dtype = o->dtype, .rank = o->rank};
-        memcpy(want.dims, dims, sizeof want.dims);
         tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "give the sizes of the case as those of the arrays",
                  "the file holds %.*s, `%.*s` is %.*s here", TP_FMT(tp_tensor_text(c->arena, &given[i])),
                  TP_FMT(o->name), TP_FMT(tp_tensor_text(c->arena, &want)));

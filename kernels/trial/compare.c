@@ -84,12 +84,14 @@ bool tp_is_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const
     return tp_element_valid(k, o, env, at);
 }
 
-tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *at)
+tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *dims, const int64_t *at)
 {
     tp_buf b = {.arena = a};
+    int64_t global[TP_MAX_RANK];
+    tp_global_index(o, dims, at, global);
     tp_buf_printf(&b, "%.*s[", TP_FMT(o->name));
-    for (uint32_t d = 0; d < o->rank; d++)
-        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)at[d]);
+    for (uint32_t d = 0; d < tp_global_rank(o); d++)
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "", (long long)global[d]);
     tp_buf_c(&b, "]");
     return tp_buf_view(&b);
 }
@@ -98,7 +100,7 @@ tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, siz
 {
     int64_t at[TP_MAX_RANK];
     indices(o, t, i, at);
-    return tp_element_at(a, o, at);
+    return tp_element_at(a, o, t->dims, at);
 }
 
 /* ---- one element ---- */

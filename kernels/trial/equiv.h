@@ -348,8 +348,9 @@ bool tp_is_compared(const tp_kernel *k, const tp_operand *o, int64_t *env, const
  * and that of `other` where it is not NULL; empty when there is none. */
 tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_operand *o, const int64_t *element,
                   const tp_operand *other, const int64_t *other_element, bool last);
-/* "o[3, 17]": by indices, or by the number of the element. */
-tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *at);
+/* "o[3, 17]", of the array as callers have it: by indices in memory, where its extents are `dims`, or by the number of
+ * the element. */
+tp_str tp_element_at(tp_arena *a, const tp_operand *o, const int64_t *dims, const int64_t *at);
 tp_str tp_element_name(tp_arena *a, const tp_operand *o, const tp_tensor *t, size_t i);
 
 #endif

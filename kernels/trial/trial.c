@@ -147,6 +147,16 @@ static int counterpart(const tp_trial *x, const tp_kernel *k, const tp_operand *
     return -1;
 }
 
+/* Is it one array, however it is cut among devices? */
+static bool same_shape(const tp_operand *x, const int64_t *xdims, const tp_operand *y, const int64_t *ydims)
+{
+    int64_t a[TP_MAX_RANK], b[TP_MAX_RANK];
+    uint32_t rank = tp_global_rank(x);
+    tp_global_dims(x, xdims, a);
+    tp_global_dims(y, ydims, b);
+    return rank == tp_global_rank(y) && memcmp(a, b, rank * sizeof *a) == 0;
+}
+
 /* The arrays of the other kernel: the same inputs, outputs of its own. */
 static bool other_arrays(const tp_trial *x, const tp_sides *e, tp_sides *other, tp_str *why)
 {
@@ -156,19 +166,22 @@ static bool other_arrays(const tp_trial *x, const tp_sides *e, tp_sides *other, 
     other->got_meaning = TP_NEWN(x->work, tp_planes, other->n);
     for (uint32_t i = 0; i < other->n; i++) {
         int64_t dims[TP_MAX_RANK];
-        int at = counterpart(x, k, &o->operands[i], why);
-        if (at < 0 || !tp_operand_dims(o, &o->operands[i], x->c->against->env, dims, why))
+        const tp_operand *there = &o->operands[i];
+        int at = counterpart(x, k, there, why);
+        if (at < 0 || !tp_operand_dims(o, there, x->c->against->env, dims, why))
             return false;
         const tp_tensor *t = &e->arrays[at];
-        if (t->rank != o->operands[i].rank || memcmp(dims, t->dims, t->rank * sizeof *dims) != 0) {
+        if (!same_shape(&k->operands[at], t->dims, there, dims)) {
             *why = tp_printf(x->work, "`%.*s` has another shape there", TP_FMT(o->operands[i].name));
             return false;
         }
         if (i < o->ninputs) {
             other->arrays[i] = *t;
+            other->arrays[i].rank = there->rank;
+            memcpy(other->arrays[i].dims, dims, there->rank * sizeof *dims);
             other->got_meaning[i] = e->got_meaning[at];
         } else {
-            other->arrays[i] = tp_tensor_new(x->work, t->dtype, t->rank, dims);
+            other->arrays[i] = tp_tensor_new(x->work, t->dtype, there->rank, dims);
         }
     }
     return true;
@@ -195,8 +208,8 @@ static bool run_other(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undeci
         int at = counterpart(x, o, &k->operands[k->ninputs + i], why);
         if (at < 0)
             return false;
-        const tp_tensor *t = &other.arrays[at];
-        e->want[i] = tp_tensor_new(x->work, TP_F64, t->rank, t->dims);
+        const tp_tensor *t = &other.arrays[at], *here = &e->arrays[k->ninputs + i];
+        e->want[i] = tp_tensor_new(x->work, TP_F64, here->rank, here->dims);
         for (size_t j = 0; j < t->n; j++)
             ((double *)e->want[i].data)[j] = tp_get_f64(t->dtype, t->data, j);
         e->want_meaning[k->ninputs + i] = other.got_meaning[at];

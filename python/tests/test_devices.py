@@ -1,6 +1,7 @@
 """Kernels on several devices, as authors write them: under shard_map, each device writes to its neighbours."""
 
 import functools
+import inspect
 import json
 import pathlib
 
@@ -277,6 +278,51 @@ def test_a_result_that_is_said_to_be_everywhere_is():
         tileproof.assert_equivalent(fn, lambda x: x, X)
 
 
+def test_partition_specs_are_kept():
+    """What is a device's part of an array of shard_map is imported as that array; other operands, and results that all devices have, are by device."""
+    spec, = tileproof.from_pallas(torus(), X)
+    for entry in (*spec["inputs"], *spec["outputs"]):
+        assert entry["shape"] == list(X.shape) and entry["shard"] == ["r", "c"] and "block_shape" not in entry
+    spec, = tileproof.from_pallas(reduce_scatter(), X)
+    assert "shard" not in spec["inputs"][0] and spec["inputs"][0]["shape"][0] == D  # reshaped before the call
+    assert spec["outputs"][0]["shard"] == ["d", None]
+    spec, = tileproof.from_pallas(all_reduce(), X)
+    assert spec["inputs"][0]["shard"] == ["d", None] and spec["outputs"][0]["shape"] == [D, 16, 128]
+
+
+def test_what_all_devices_have_is_one_array():
+    def kernel(x_ref, row_ref, o_ref, send, recv):
+        copy = pltpu.make_async_remote_copy(x_ref, o_ref, send, recv, device_id=(neighbours()[2],))
+        copy.start()
+        copy.wait()
+        o_ref[...] += row_ref[...]
+
+    def call(x, row):
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), scratch_shapes=[DMA, DMA])(x, row)
+
+    fn, row = spread(call, ring(), (P(None, "x"), P()), P(None, "x")), kernels.array(1, 128)
+    wide = kernels.array(8, D * 128)
+    spec, = tileproof.from_pallas(fn, wide, row)
+    assert spec["inputs"][1] == {"name": "row", "dtype": "float32", "shape": [1, 128]} and spec["outputs"][0]["shard"] == [None, "d"]
+    report = tileproof.verify(fn, lambda x, row: jnp.roll(x, 128, axis=1) + jnp.tile(row, (1, D)), wide, row)
+    assert report.ok, report
+
+
+def test_one_call_under_two_cuts_is_by_device():
+    def kernel(x_ref, o_ref, send, recv):
+        copy = pltpu.make_async_remote_copy(x_ref, o_ref, send, recv, device_id=(neighbours()[2],))
+        copy.start()
+        copy.wait()
+
+    @jax.jit
+    def call(x):
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), scratch_shapes=[DMA, DMA])(x)
+
+    fn, x = spread(lambda x: call(call(x)), ring(), P("x"), P("x")), kernels.array(D * 8, 128)
+    report = tileproof.verify(fn, lambda x: jnp.roll(x, 2 * 8, axis=0), x)
+    assert report.ok, report
+
+
 def test_shards_that_know_nothing_of_each_other_are_kernels_of_one_device():
     def kernel(x_ref, o_ref):
         o_ref[...] = x_ref[...] * 2
@@ -300,14 +346,21 @@ DECLARED = sorted((pathlib.Path(__file__).resolve().parents[2] / "tests" / "devi
 @pytest.mark.parametrize("path", DECLARED, ids=lambda p: p.name.split(".")[0])
 def test_emitted_kernels_do_the_same_in_jax_and_come_back(path, tmp_path):
     spec, sizes = json.loads(path.read_text()), {"D": D, "N": 128} | ({"R": 2, "C": 2} if path.name.startswith("mesh") else {"R": 5})
-    arrays = {i["name"]: np.array(kernels.array(*(sizes[n] for n in i["shape"]))) for i in spec["inputs"]}
-    want = run_here(path, spec, arrays, {}, {}, tmp_path, "--unchecked")
-    fn = emitted(path, tmp_path)
+    arrays = {i["name"]: np.array(kernels.array(*(eval(str(n), {}, sizes) for n in i["shape"]))) for i in spec["inputs"]}
+    want = run_here(path, spec, arrays, {}, {n: sizes[n] for n in spec["sizes"]}, tmp_path, "--unchecked")
+    written = emitted(path, tmp_path)
+    fn = functools.partial(written, **{n: sizes[n] for n, p in inspect.signature(written).parameters.items()  # what no shape says
+                                       if p.kind is p.KEYWORD_ONLY and p.default is p.empty})
     for mode in ("on_wait", "eager"):
         got = jax.jit(lambda *a: fn(*a, interpret=pltpu.InterpretParams(dma_execution_mode=mode)))(*arrays.values())  # noqa: B023
         np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-5, atol=1e-5, err_msg=mode)
     report = tileproof.verify(fn, lambda *_: [jnp.asarray(w) for w in want], *map(jnp.asarray, arrays.values()))
     assert report.ok, report
+    if "shard" in spec["inputs"][0]:
+        back, = report.specs
+        for role in ("inputs", "outputs"):
+            assert [x["shard"] for x in back[role]] == [x["shard"] for x in spec[role]]
+            assert [x["shape"] for x in back[role]] == [[eval(str(n), {}, sizes) for n in x["shape"]] for x in spec[role]]
 
 
 def test_what_shard_map_does_not_say_is_not_emitted(tmp_path):
