@@ -97,6 +97,7 @@ class _Evaluator:
         self.used = {s.path: s.used for s in made.traced}
         self.path: tuple[tuple[int, int], ...] = ()
         self.mesh: devices.Mesh = ()  # of a shard_map: values have a dimension of devices in front
+        self.cuts: dict[int, Any] = {}  # of the calls below it
 
     def everywhere(self, value: Any) -> Any:
         """What is the same on all devices."""
@@ -159,20 +160,19 @@ class _Evaluator:
 
     def call(self, eqn: Any, values: list[Any], used: list[bool]) -> list[Any]:
         """A pallas_call; on several devices at once where it knows of them, else on one after the other."""
-        on = devices.on_devices(eqn, self.mesh) if self.mesh else eqn
+        on = devices.on_devices(eqn, self.mesh, self.cuts.get(id(eqn))) if self.mesh else eqn
         if not self.mesh or devices.around(on):
-            sizes = devices.sizes(self.mesh)
-            given = [np.reshape(v, (*sizes, *np.shape(v)[bool(sizes):])) for v in values]
+            given = [devices.laid_out(v, cut, self.mesh) for v, cut in zip(values, on.params[devices.CUTS][0], strict=True)] if self.mesh else [np.reshape(v, np.shape(v)) for v in values]
             results = [np.asarray(v) for v in self.run(on, given, used)]
             self.made.append(Call(on, given, results, used))
-            return [np.reshape(r, (*((devices.count(self.mesh),) if sizes else ()), *r.shape[len(sizes):])) for r in results]
+            return [devices.by_device(r, cut, self.mesh) for r, cut in zip(results, on.params[devices.CUTS][1], strict=True)] if self.mesh else results
         mesh, self.mesh = self.mesh, ()
         each = [self.call(eqn, [v[d] for v in values], used) for d in range(devices.count(mesh))]
         self.mesh = mesh
         return [np.stack(column) for column in zip(*each, strict=True)]
 
     def sharded(self, eqn: Any, values: list[Any]) -> list[Any]:
-        p, self.mesh = eqn.params, devices.mesh_of(eqn)
+        p, self.mesh, self.cuts = eqn.params, devices.mesh_of(eqn), devices.cuts_below(eqn)
         mesh = self.mesh
         parts = self.enter(eqn, p["jaxpr"], [devices.shards(v, spec, mesh) for v, spec in zip(values, p["in_specs"], strict=True)])
         self.mesh = ()

@@ -41,7 +41,7 @@ PALLAS_CALL: dict[str, Any] = {
     "backend": Neutral((None, "mosaic_tpu", "triton"), "a kernel for another backend"),
     "interpret": "which program executes it",
     "debug": "printing", "cost_estimate": "a hint for XLA's scheduler", "metadata": "words for a profile",
-    devices.MESH: READ,  # ours
+    devices.MESH: READ, devices.CUTS: READ,  # ours
 }
 GRID_MAPPING: dict[str, Any] = {
     "grid": READ, "vmapped_dims": READ, "block_mappings": READ, "num_index_operands": READ, "num_inputs": READ, "num_outputs": READ,

@@ -293,14 +293,22 @@ class _Import:
         return out
 
     def spread(self, members: dict[str, Any], writer: Body) -> None:
-        """The spec of one device becomes that of all: each operand has its shards in dimensions in front, one for each axis of the mesh."""
+        """The spec of one device becomes that of all: each operand is the whole array that shard_map cuts, else it has its shards in dimensions in front,
+        one for each axis of the mesh."""
         if members["scalar_prefetch"]:
             raise Unsupported("prefetched tables of a kernel that reaches other devices are not supported", self.place, "pass them as inputs in SMEM")
         for entry in members["outputs"]:
             if entry["name"] in writer.reached and "memory_space" not in entry:
                 self.at_the_end(entry, members, writer)
-        for entry in [*members["inputs"], *members["outputs"]]:
+        ins, outs = self.p[devices.CUTS]
+        name = dict(zip([axis for axis, _ in self.mesh], self.here, strict=True))
+        for entry, cut in zip([*members["inputs"], *members["outputs"]], [*ins[len(ins) - len(members["inputs"]):], *outs], strict=True):
             whole = entry["shape"]
+            if cut is not None:  # an array of shard_map's own, with its PartitionSpec
+                entry["shape"] = list(devices.extents(whole, cut, self.mesh))
+                along = [[name[axis] for axis in axes] for axes in cut]
+                entry |= {"shard": [axes if len(axes) > 1 else axes[0] if axes else None for axes in along]} if any(along) else {}
+                continue
             entry |= {"shape": [*devices.sizes(self.mesh), *whole], "block_shape": [*[None] * len(self.mesh), *entry.get("block_shape", whole)],
                       "index_map": [*self.here, *entry.get("index_map", [0] * len(whole))]}
         members["grid"][:0] = [{"axis": axis, "steps": n, "semantics": "device"} for axis, n in zip(self.here, devices.sizes(self.mesh), strict=True)]

@@ -422,9 +422,9 @@ def step_into(eqn: Any, inner: Any) -> tuple[int, int]:
     return id(eqn), id(inner)
 
 
-def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = (), mesh: Any = ()) -> Iterator[Site]:
+def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], ...] = (), mesh: Any = (), cuts: Any = None) -> Iterator[Site]:
     """Every pallas_call below j, depth first, and every kernel that is none
-    (OTHER_KERNELS). `live`: which results of j are used (None: all); `mesh`: that of the shard_map around it."""
+    (OTHER_KERNELS). `live`: which results of j are used (None: all); `mesh`, `cuts`: of the shard_map around it."""
     from . import devices
 
     inner = open_jaxpr(j)
@@ -435,12 +435,14 @@ def sites(j: Any, live: list[bool] | None = None, path: tuple[tuple[int, int], .
         results = [not is_dropped(v) and v in used for v in eqn.outvars]
         name = eqn.primitive.name
         if name == "pallas_call" or name in OTHER_KERNELS:
-            yield Site((*path, step_into(eqn, None)), devices.on_devices(eqn, mesh) if mesh else eqn, results)
+            yield Site((*path, step_into(eqn, None)), devices.on_devices(eqn, mesh, (cuts or {}).get(id(eqn))) if mesh else eqn, results)
             continue
-        around = mesh + devices.mesh_of(eqn) if name == "shard_map" else mesh
+        around, below = mesh, cuts
+        if name == "shard_map":  # of one inside of another nothing is known but the devices
+            around, below = mesh + devices.mesh_of(eqn), None if mesh else devices.cuts_below(eqn)
         callee = called(eqn)
         for k in inner_jaxprs(eqn):
-            yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)), around)
+            yield from sites(k, results if k is callee else None, (*path, step_into(eqn, k)), around, below)
 
 
 def pallas_calls(j: Any) -> Iterator[tuple[Any, list[bool]]]:
