@@ -269,9 +269,11 @@ tp_expr tp_valid_part(tp_analysis *a, const tp_operand *o);
 uint32_t tp_nonempty_grid(tp_analysis *a, tp_expr *premises);
 
 /* digits.c: `index` is x, where index = c1 * a1 + c2 * a2 + rest with a1 the fastest axis: c1 = 1, c2 = steps of a1, …
- * Each axis is a digit of x - rest: step[axis], where it has none yet. Of one axis alone c1 may be any number. A guess:
- * whoever uses it proves it. */
+ * Each axis is a digit of x - rest: step[axis], where it has none yet. A guess: whoever uses it proves it. */
 void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step);
+/* The same of index = c1 * a1 + rest, c1 any number above 1: x lies at or behind the index, and before that of the next
+ * step. */
+void tp_split_multiple(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step);
 
 /* alternatives.c: does the condition follow from smaller ones, of which each is_proven()? Arms of an `if` are asked one
  * by one, and so are elements of the last block of an array, of which it has a part. */

@@ -1,13 +1,13 @@
 /* Steps from what index expressions say of them. */
 #include "analyzer/claim/claim.h"
 
-void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
+/* The coefficient of each axis in index, and x less the rest of it. false: it is no polynomial. */
+static bool take_coefficients(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *coefficient, tp_expr *left)
 {
     tp_poly *p = TP_NEW(a->arena, tp_poly), rest = {.ok = true};
-    tp_expr coefficient[TP_MAX_AXES] = {{0}};
     tp_poly_of(a->p, index, p);
     if (!p->ok)
-        return;
+        return false;
     for (uint32_t i = 0; i < p->n; i++) { /* collect the coefficient of each axis */
         tp_term t = p->terms[i];
         int axis = -1;
@@ -27,11 +27,36 @@ void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
         tp_expr c = tp_poly_expr(a->p, &one);
         coefficient[axis] = coefficient[axis].id ? mk(a, TP_E_ADD, coefficient[axis], c) : c;
     }
-    tp_expr left = mk(a, TP_E_SUB, x, tp_poly_expr(a->p, &rest)), radix = num(a, 1);
-    int64_t v, lonely = -1;
+    *left = mk(a, TP_E_SUB, x, tp_poly_expr(a->p, &rest));
+    return true;
+}
+
+/* The one axis that has a coefficient; -1: there is none, -2: there are several. */
+static int lonely_axis(const tp_analysis *a, const tp_expr *coefficient)
+{
+    int lonely = -1;
     for (uint32_t n = 0; n < a->k->naxes; n++)
         if (coefficient[n].id)
-            lonely = lonely == -1 ? (int64_t)n : -2;
+            lonely = lonely == -1 ? (int)n : -2;
+    return lonely;
+}
+
+void tp_split_multiple(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
+{
+    tp_expr coefficient[TP_MAX_AXES] = {{0}}, left;
+    int64_t v;
+    int lonely = take_coefficients(a, index, x, coefficient, &left) ? lonely_axis(a, coefficient) : -1;
+    if (lonely >= 0 && !step[lonely].id && tp_expr_is_const(a->p, coefficient[lonely], &v) && v > 1)
+        step[lonely] = mk(a, TP_E_FLOORDIV, left, coefficient[lonely]);
+}
+
+void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
+{
+    tp_expr coefficient[TP_MAX_AXES] = {{0}}, left, radix = num(a, 1);
+    if (!take_coefficients(a, index, x, coefficient, &left))
+        return;
+    int64_t v;
+    int lonely = lonely_axis(a, coefficient);
     if (lonely >= 0 && tp_expr_is_const(a->p, coefficient[lonely], &v) && v == -1) { /* reversed */
         step[lonely] = mk(a, TP_E_SUB, num(a, 0), left);
         return;
@@ -51,6 +76,4 @@ void tp_split_digits(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step)
             found = true;
         }
     }
-    if (lonely >= 0 && !step[lonely].id && tp_expr_is_const(a->p, coefficient[lonely], &v) && v > 1)
-        step[lonely] = mk(a, TP_E_FLOORDIV, left, coefficient[lonely]);
 }

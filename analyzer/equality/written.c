@@ -130,6 +130,7 @@ static void guess_step(evaluation *v, uint32_t operand, const stored *c, const t
                 block = tp_expr_normal(p, tp_op2(p, TP_E_FLOORDIV, scalar_of(v, sub->start), size)),
                 x = tp_expr_normal(p, tp_op2(p, TP_E_FLOORDIV, own[d], size));
         tp_split_digits(s->a, block, x, step);
+        tp_split_multiple(s->a, block, x, step);
         tell_by_table(s, block, x, by, step);
     }
     for (uint32_t a = 0; a < s->k->naxes; a++) {

@@ -179,6 +179,7 @@ static tp_expr told_by(tp_analysis *a, const tp_flow_event *e, const around *loo
         tp_expr block = tp_expr_normal(a->p, mk(a, TP_E_FLOORDIV, e->place.start[d], e->place.size[d])),
                 x = mk(a, TP_E_FLOORDIV, element[d], e->place.size[d]);
         tp_split_digits(a, block, x, step);
+        tp_split_multiple(a, block, x, step);
         tell_by_block(a, block, tp_expr_normal(a->p, x), by, with);
     }
     for (uint32_t x = 0; x < a->k->naxes; x++) {
