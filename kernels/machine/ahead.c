@@ -21,14 +21,67 @@ static bool jumps(const tp_machine *m, const tp_ref *r)
            r->cells.n * tp_dtype_size(r->cells.dtype) <= MOST_AT_ONCE;
 }
 
+/* Bits of inputs, which many share. */
+typedef struct orders {
+    tp_machine *m;
+    uint64_t *of;    /* per value: those of which it has elements, each in its place */
+    uint64_t turned; /* those that somebody looks at in another order than row after row */
+} orders;
+
+static uint64_t bit_of(uint32_t operand)
+{
+    return (uint64_t)1 << operand % 64;
+}
+
+static bool takes_part(const tp_machine *m, const tp_access *a)
+{
+    for (uint32_t d = 0; d < m->k->operands[a->operand].ref_rank; d++)
+        if (a->subs[d].kind != TP_SUB_FULL)
+            return true;
+    return false;
+}
+
+static bool note_order(const tp_statement *s, void *ctx)
+{
+    orders *o = ctx;
+    uint64_t from = 0;
+    if (s->kind == TP_ASSIGN)
+        o->of[s->var] |= o->of[s->value];
+    if (s->kind != TP_COMPUTE || s->inst->out < 0)
+        return false;
+    const tp_inst *i = s->inst;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        from |= o->of[i->args[a]];
+    if (i->access)
+        from = bit_of(i->access->operand);
+    tp_prim_class class = tp_prim_info(i->prim)->class;
+    bool elements = i->access || class == TP_CLASS_ELEMENTWISE || class == TP_CLASS_SELECT ||
+                    class == TP_CLASS_CONVERT || i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE;
+    if (elements)
+        o->of[i->out] = from;
+    /* a part is short, and other work comes before the next one */
+    if (i->access ? takes_part(o->m, i->access) : !elements && !tp_prim_reduces(i->prim))
+        o->turned |= from;
+    return false;
+}
+
+/* Who looks at rows one after the other has them brought by the processor, which asks for more at a time. */
+static uint64_t not_by_rows(tp_machine *m)
+{
+    orders o = {m, TP_NEWN(m->arena, uint64_t, m->k->body->values.len), 0};
+    tp_region_any(m->body, note_order, &o);
+    return o.turned;
+}
+
 void tp_ahead_prepare(tp_machine *m)
 {
+    uint64_t turned = not_by_rows(m);
     size_t all = 0;
     bool any = false;
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         tp_ref *r = &m->refs[i];
         size_t size = tp_dtype_size(r->cells.dtype), bytes = r->cells.n * size;
-        r->awaited = r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST &&
+        r->awaited = r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST && (turned & bit_of(i)) &&
                      (size_t)r->cells.dims[r->cells.rank - 1] * size <= LONG;
         all += r->awaited ? bytes : 0;
         r->jumps = jumps(m, r);

@@ -611,10 +611,10 @@ void tp_walk_prepare(tp_machine *m)
             tp_alias_prepare(m, i);
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
         tp_find_place(m, &m->refs[i]);
-    tp_ahead_prepare(m);
     tp_flights_prepare(m);
     prepare_values(m);
     tp_rename_prepare(m);
+    tp_ahead_prepare(m);
     tp_fixed_prepare(m);
     tp_chain_prepare(m);
     tp_fuse_prepare(m);
