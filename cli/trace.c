@@ -68,6 +68,7 @@ struct tp_trace {
     tp_arena *a;
     const tp_source *source;
     const tp_kernel *k;
+    const int64_t *env;
     double began;
     TP_VEC(slice) slices;
     bool full; /* what comes now is counted, not kept */
@@ -286,10 +287,10 @@ static void see(tp_observer *o, const tp_event *e)
     }
 }
 
-tp_trace *tp_trace_new(tp_arena *a, const tp_source *source, const tp_kernel *k)
+tp_trace *tp_trace_new(tp_arena *a, const tp_source *source, const tp_kernel *k, const int64_t *env)
 {
     tp_trace *t = TP_NEW(a, tp_trace);
-    *t = (tp_trace){.observer = {see}, .a = a, .source = source, .k = k, .began = tp_wall_seconds()};
+    *t = (tp_trace){.observer = {see}, .a = a, .source = source, .k = k, .env = env, .began = tp_wall_seconds()};
     t->windows = TP_NEWN(a, window_total, tp_noperands(k));
     t->by = TP_NEWN(a, doing, TP_TRACE_DEVICES);
     t->devices = 1;
@@ -324,6 +325,11 @@ enum { PROCESS = 1, STEPS_LANE = 1, STATEMENTS_LANE, COPIES_LANE, WINDOWS_LANE }
 static struct json_object *microseconds(tp_arena *a, double seconds)
 {
     return json_object_new_double_s(seconds * 1e6, tp_cstr(a, tp_printf(a, "%.3f", seconds * 1e6)));
+}
+
+static tp_str device_name(const tp_trace *t, uint32_t device)
+{
+    return tp_device_name(t->a, t->k, t->env, device);
 }
 
 static tp_str text_of(tp_arena *a, const tp_syntax *s)
@@ -366,7 +372,8 @@ static void put_lanes(const tp_trace *t, tp_buf *b, tp_arena *a)
 {
     for (uint32_t d = 0; d < t->devices; d++) {
         struct json_object *o = event("M", d, 0, TP_S("process_name")), *args = json_object_new_object();
-        tp_str name = t->links ? tp_printf(a, "%.*s, device %u", TP_FMT(t->k->name), d) : t->k->name;
+        tp_str name =
+            t->links ? tp_printf(a, "%.*s, device %.*s", TP_FMT(t->k->name), TP_FMT(device_name(t, d))) : t->k->name;
         json_object_object_add(args, "name", tp_jsonc_string(name));
         json_object_object_add(o, "args", args);
         if (d)
@@ -395,8 +402,8 @@ static tp_str slice_name(const tp_trace *t, tp_arena *a, const slice *s)
     case SLICE_STAY: return tp_printf(a, "%.*s stays", TP_FMT(to));
     case SLICE_COPY:
         if (s->device != s->there)
-            return tp_printf(a, "%.*s to %.*s of device %u", TP_FMT(t->k->operands[s->from].name), TP_FMT(to),
-                             s->there);
+            return tp_printf(a, "%.*s to %.*s of device %.*s", TP_FMT(t->k->operands[s->from].name), TP_FMT(to),
+                             TP_FMT(device_name(t, s->there)));
         return tp_printf(a, "%.*s to %.*s", TP_FMT(t->k->operands[s->from].name), TP_FMT(to));
     case SLICE_COUNT: return s->name;
     }
@@ -573,12 +580,12 @@ static void print_devices(const tp_trace *t, FILE *out)
 {
     for (uint32_t d = 0; d < t->devices && t->links; d++) {
         const doing *x = &t->by[d];
-        fprintf(out, "  device %u: waits %.3f ms", d, x->waits * 1e3);
+        fprintf(out, "  device %.*s: waits %.3f ms", TP_FMT(device_name(t, d)), x->waits * 1e3);
         for (uint32_t e = 0; e < t->devices; e++) {
             const link_total *l = &t->links[d * TP_TRACE_DEVICES + e];
             if (l->copies)
-                fprintf(out, "; %lld copies to device %u (%lld bytes)", (long long)l->copies, e,
-                        (long long)((l->bits + 7) / 8));
+                fprintf(out, "; %lld copies to device %.*s (%lld bytes)", (long long)l->copies,
+                        TP_FMT(device_name(t, e)), (long long)((l->bits + 7) / 8));
         }
         const char *before = "; at most";
         for (uint32_t i = 0; x->most && i < tp_noperands(t->k); i++) {
@@ -606,7 +613,7 @@ static void print_step(const tp_trace *t, uint32_t at, FILE *out)
             fprintf(out, " %s %.*s", x->kind == SLICE_COPY ? "copy to" : category(x->kind),
                     TP_FMT(tp_visible_line(t->a, t->k->operands[x->operand].name)));
         if (x->kind == SLICE_COPY && x->device != x->there)
-            fprintf(out, " of device %u", x->there);
+            fprintf(out, " of device %.*s", TP_FMT(device_name(t, x->there)));
     }
     fputc('\n', out);
 }

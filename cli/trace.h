@@ -11,8 +11,8 @@ enum { TP_TRACE_EVENTS = 100000, TP_TRACE_DEVICES = 64 /* as many as are execute
 
 typedef struct tp_trace tp_trace;
 
-/* `source`: the spec's text, which stays. Memory is taken from `a`. */
-tp_trace *tp_trace_new(tp_arena *a, const tp_source *source, const tp_kernel *k);
+/* `source`: the spec's text; `env`: values of the sizes. Both stay. Memory is taken from `a`. */
+tp_trace *tp_trace_new(tp_arena *a, const tp_source *source, const tp_kernel *k, const int64_t *env);
 tp_observer *tp_trace_observer(tp_trace *t);
 /* The run is over; `trap`: with a trap, NULL: well. */
 void tp_trace_close(tp_trace *t, const tp_trap *trap);

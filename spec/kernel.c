@@ -166,3 +166,21 @@ int64_t tp_size_least(const tp_size *s)
     int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
     return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
 }
+
+tp_str tp_device_name(tp_arena *a, const tp_kernel *k, const int64_t *env, int64_t number)
+{
+    uint32_t rank = tp_mesh_rank(k);
+    int64_t at[TP_MAX_MESH], left = number, n;
+    tp_buf b = {.arena = a};
+    if (rank < 2)
+        return tp_printf(a, "%lld", (long long)number);
+    for (uint32_t i = rank; i-- > 0; left /= n) {
+        if (tp_expr_eval(k->exprs, k->axes[i].steps, env, &n) != TP_EVAL_OK || n < 1)
+            return tp_printf(a, "%lld", (long long)number);
+        at[i] = left % n;
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        tp_buf_printf(&b, "%s%lld", i ? ", " : "(", (long long)at[i]);
+    tp_buf_c(&b, ")");
+    return tp_buf_view(&b);
+}

@@ -273,6 +273,8 @@ static inline bool tp_has_devices(const tp_kernel *k)
 {
     return tp_mesh_rank(k) > 0;
 }
+/* What a reader calls the device of that number, at values of the sizes: "3"; "(1, 0)" on a mesh. */
+tp_str tp_device_name(tp_arena *a, const tp_kernel *k, const int64_t *env, int64_t number);
 /* Does a device write to the memory of another one, or count on its semaphores? */
 static inline bool tp_is_connected(const tp_kernel *k)
 {

@@ -754,8 +754,9 @@ term element_of(evaluation *v, tp_vid value, const tp_expr *at)
     if (i && v->body)
         s->node = i->node;
     term t = i ? compute(v, i, index) : given_element(v, value, index);
-    if (v->body && !term_holds_constants(s, t, x->dtype))
-        evaluation_stop(v, tp_printf(s->arena, "a constant overflows %s", tp_dtype_info(x->dtype)->name).p);
+    tp_str why = v->body ? term_overflows(s, t, x->dtype) : (tp_str){NULL, 0};
+    if (why.n)
+        evaluation_stop(v, why.p);
     s->node = outer;
     tp_map_set(s->arena, &v->elements, text, t.id);
     return t;

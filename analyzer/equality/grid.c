@@ -460,9 +460,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
         if (f->narrowed) /* by a function of this buffer alone */
             t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
     }
-    tp_dtype d = s->k->operands[n->operand].dtype;
-    if (!term_holds_constants(s, t, d))
-        summary_stop(s, tp_printf(s->arena, "a constant overflows %s in `%.*s`", tp_dtype_info(d)->name, TP_FMT(name)));
+    tp_str why = term_overflows(s, t, s->k->operands[n->operand].dtype);
+    if (why.n)
+        summary_stop(s, tp_printf(s->arena, "%.*s in `%.*s`", TP_FMT(why), TP_FMT(name)));
     tp_map_set(s->arena, &g->folds, text, t.id);
     return t;
 }

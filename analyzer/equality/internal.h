@@ -46,7 +46,8 @@ typedef struct term_node {
     reach constants;   /* of the constants in it, without what comes of data */
     double mask;       /* the least mask that it may be; 0: none; minus infinity: something is computed with one */
     double mask_above; /* the greatest one in the place of plus infinity; 0: none; plus infinity: likewise */
-    bool of_data;      /* something in it comes of data */
+    bool of_data;      /* something in it comes of data; */
+    bool of_sizes;     /* ... of sizes or indices */
     bool plain;        /* it surely has a value, casts being the identity; what is not plain may have one, too */
     bool narrowed;     /* there is a cast in it */
     bool holds;        /* seen to hold its constants in float32 */
@@ -237,8 +238,9 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
 double summary_upper(summary *s, tp_expr e);
 /* Of the constants in n, quickly; x: those of its arguments. */
 reach reach_of_node(summary *s, const term_node *n, const reach *x);
-/* Is it finite in that type where data are small? A literal may be an infinity. */
-bool term_holds_constants(summary *s, term t, tp_dtype d);
+/* Is it finite in that type where data are small? A literal may be an infinity. Empty: it is; else why it may not be.
+ */
+tp_str term_overflows(summary *s, term t, tp_dtype d);
 
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
 void summary_must_fit(summary *s, term t, tp_dtype dtype);

@@ -107,12 +107,14 @@ static void describe(summary *s, term_node *n)
 {
     bool all = true;
     reach x[3] = {{0, 0}};
+    n->of_sizes = n->kind == T_INTEGER && !tp_expr_is_const(s->p, n->e, NULL);
     n->narrowed = n->kind == T_APPLY && n->prim == TP_P_CAST;
     n->of_data = n->kind == T_READ || n->kind == T_BEFORE || n->kind == T_AFTER;
     for (int i = 0; i < 3 && n->arg[i].id; i++) {
         all &= term_get(s, n->arg[i])->plain;
         n->narrowed |= term_get(s, n->arg[i])->narrowed;
         n->of_data |= term_get(s, n->arg[i])->of_data;
+        n->of_sizes |= term_get(s, n->arg[i])->of_sizes;
         if (n->depth <= term_get(s, n->arg[i])->depth)
             n->depth = term_get(s, n->arg[i])->depth + 1;
         x[i] = term_get(s, n->arg[i])->constants;
@@ -135,8 +137,9 @@ static term must_hold(summary *s, term t)
     bool recurs = n->kind == T_FOLD && n->prim == TP_P_SCAN;
     if (!s->of_kernel || n->holds || !(recurs || (n->kind == T_APPLY && !s->float64)))
         return t;
-    if (!term_holds_constants(s, t, s->float64 ? TP_F64 : TP_F32))
-        summary_stop(s, s->float64 ? TP_S("a constant overflows float64") : TP_S("a constant overflows float32"));
+    tp_str why = term_overflows(s, t, s->float64 ? TP_F64 : TP_F32);
+    if (why.n)
+        summary_stop(s, why);
     s->terms.at[t.id - 1].holds = true;
     return t;
 }

@@ -194,10 +194,10 @@ term with_turns(evaluation *v, term t)
 
 term element_after(evaluation *v, uint32_t operand, const tp_expr *at)
 {
-    tp_dtype d = v->s->k->operands[operand].dtype;
     term t = with_turns(v, contents_element(v, v->final[operand], operand, at));
-    if (!term_holds_constants(v->s, t, d))
-        evaluation_stop(v, tp_printf(v->s->arena, "a constant overflows %s", tp_dtype_info(d)->name).p);
+    tp_str why = term_overflows(v->s, t, v->s->k->operands[operand].dtype);
+    if (why.n)
+        evaluation_stop(v, why.p);
     return t;
 }
 

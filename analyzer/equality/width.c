@@ -219,13 +219,57 @@ static bool in_reach(const reach *r, tp_dtype d)
     return tp_dtype_holds(d, r->lo) && tp_dtype_holds(d, r->hi);
 }
 
-bool term_holds_constants(summary *s, term t, tp_dtype d)
+/* What makes the constants in t too large: the innermost term whose parts are not. */
+static term first_beyond(const summary *s, term t, tp_dtype d, const reach *done)
+{
+    const term_node *n = term_get(s, t);
+    for (int i = 0; i < 3 && n->arg[i].id; i++)
+        if (!in_reach(&done[n->arg[i].id], d))
+            return first_beyond(s, n->arg[i], d, done);
+    return t;
+}
+
+/* Is it infinite of numbers that are not large? */
+static bool has_pole(const summary *s, const term_node *n)
+{
+    double a, b = 1;
+    bool numbers =
+        n->kind == T_APPLY && term_is_number(s, n->arg[0], &a) && (!n->arg[1].id || term_is_number(s, n->arg[1], &b));
+    return numbers && (n->prim == TP_P_DIV ? b == 0 : fabs(a) <= 1 && isinf(tp_meaning_f64(n->prim, a, b)));
+}
+
+static tp_str why_beyond(summary *s, term t, tp_dtype d, const reach *done)
+{
+    const term_node n = *term_get(s, first_beyond(s, t, d, done));
+    const char *dtype = tp_dtype_info(d)->name, *name = n.kind == T_APPLY ? tp_prim_info(n.prim)->name : "";
+    reach x[3] = {{0, 0}};
+    for (int i = 0; i < 3 && n.arg[i].id; i++)
+        x[i] = done[n.arg[i].id];
+    if (has_pole(s, &n))
+        return n.prim == TP_P_DIV ? TP_S("a constant is divided by 0")
+                                  : tp_printf(s->arena, "`%s` of a constant is infinite", name);
+    if (n.kind == T_APPLY && divides_by_0(s, &n, x))
+        return n.prim == TP_P_DIV
+                   ? tp_printf(s->arena, "a product or exponential that is divided by may be 0 in %s", dtype)
+                   : tp_printf(s->arena, "a product or exponential may be 0 in %s, where `%s` has no value", dtype,
+                               name);
+    const char *what = n.kind == T_FOLD && n.prim == TP_P_SCAN   ? "what a recurrence makes of constants"
+                       : n.kind == T_FOLD && n.prim == TP_P_SUM  ? "a sum of constants"
+                       : n.kind == T_FOLD && n.prim == TP_P_PROD ? "a product of constants"
+                       : n.of_sizes                              ? "a number of sizes, indices and constants"
+                                                                 : NULL;
+    return what ? tp_printf(s->arena, "%s may overflow %s", what, dtype)
+                : tp_printf(s->arena, "a constant overflows %s", dtype);
+}
+
+tp_str term_overflows(summary *s, term t, tp_dtype d)
 {
     const term_node *n = term_get(s, t);
     if (!tp_is_float(d) || tp_is_weak(d) || (n->kind == T_REAL && isinf(n->real)) || in_reach(&n->constants, d))
-        return true;
-    reach r = exact_reach(s, t, TP_NEWN(s->arena, reach, t.id + 1), TP_NEWN(s->arena, bool, t.id + 1));
-    return in_reach(&r, d);
+        return (tp_str){NULL, 0};
+    reach *done = TP_NEWN(s->arena, reach, t.id + 1);
+    reach r = exact_reach(s, t, done, TP_NEWN(s->arena, bool, t.id + 1));
+    return in_reach(&r, d) ? (tp_str){NULL, 0} : why_beyond(s, t, d, done);
 }
 
 /* ---- integers ---- */

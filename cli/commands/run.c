@@ -319,8 +319,9 @@ static void execute(void *arg)
     tp_budget_at(tp_arena_budget(r->arena), "the run", TP_S(""));
     draft_outputs(r, &call);
     write_inputs(r, &call);
-    tp_trace *trace =
-        r->c->trace.len || r->c->trace_text.len ? tp_trace_new(r->c->arena, &r->j->source, call.kernel) : NULL;
+    tp_trace *trace = r->c->trace.len || r->c->trace_text.len
+                          ? tp_trace_new(r->c->arena, &r->j->source, call.kernel, call.env)
+                          : NULL;
     tp_show *shown = r->c->show.len ? show_new(r, call.kernel) : NULL;
     call.observer = trace ? tp_trace_observer(trace) : shown ? tp_show_observer(shown) : NULL;
     st = tp_call_run(&call, (uint64_t)r->seed, r->s.equiv.max_steps, (uint32_t)r->threads, &trap, &stats);

@@ -25,18 +25,9 @@ static void place(tp_machine *m, uint32_t device, const tp_statement *at, int64_
         m->env[m->k->axes[a].sym] = number % m->grid.steps[a];
 }
 
-/* "3"; "(1, 0)" on a mesh. */
 static tp_str called(const tp_machine *m, uint32_t device)
 {
-    uint32_t rank = tp_mesh_rank(m->k);
-    int64_t at[TP_MAX_MESH], number = device;
-    tp_buf b = {.arena = m->arena};
-    for (uint32_t a = rank; a-- > 0; number /= m->grid.steps[a])
-        at[a] = number % m->grid.steps[a];
-    for (uint32_t a = 0; a < rank; a++)
-        tp_buf_printf(&b, "%s%lld", a ? ", " : rank > 1 ? "(" : "", (long long)at[a]);
-    tp_buf_printf(&b, rank > 1 ? ")" : "");
-    return tp_buf_view(&b);
+    return tp_device_name(m->arena, m->k, m->env, device);
 }
 
 /* ---- turns ---- */

@@ -62,7 +62,7 @@ static void check_executable(tp_machine *m)
 }
 
 /* Dimensions in which the window depends on the step. */
-static uint32_t moves(const tp_machine *m, const tp_operand *o)
+static uint32_t moving_dims(const tp_machine *m, const tp_operand *o)
 {
     uint32_t any = 0;
     for (uint32_t d = 0; d < o->rank; d++)
@@ -95,7 +95,7 @@ static void prepare_ref(tp_machine *m, uint32_t i)
         tp_cells_init(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
     else /* where it lies is known with its window: most have no memory but that of their array */
         tp_cells_init_shape(m->arena, &r->cells, o->dtype, o->ref_rank, dims);
-    r->moves = o->role == TP_SCRATCH ? 0 : moves(m, o);
+    r->moves = o->role == TP_SCRATCH ? 0 : moving_dims(m, o);
     tp_planes_prepare(m, i);
     tp_far_prepare(m, r);
     if (o->role == TP_OUTPUT && o->discard)

@@ -126,7 +126,7 @@ typedef struct play {
     uint32_t at[TP_SCHEDULE_DEVICES];  /* by device: its next deed, + 1 */
     size_t acts[TP_SCHEDULE_DEVICES];
     int64_t unit;
-    bool started; /* the copy `until` */
+    int64_t started; /* the unit in which the copy `until` did; TP_NO_UNIT: it has not */
 } play;
 
 tp_schedule *tp_schedule_new(tp_arena *a, const tp_kernel *k, uint32_t devices)
@@ -201,10 +201,17 @@ static void start(play *x, uint32_t deed)
 {
     const tp_deed *d = &x->s->deeds[deed - 1];
     bool open = x->p->open == d->copy;
-    x->started |= x->p->until == d->copy;
+    if (x->p->until == d->copy)
+        x->started = x->unit;
     if (d->sent != TP_NO_COUNTER)
         send(x, deed, d->sent, d->n - (open && x->p->source), x->unit + TP_UNITS_SENT, false);
     send(x, deed, d->counter, d->n - open, x->unit + TP_UNITS_THERE, true);
+}
+
+/* What is held back until a copy starts goes on in the next unit, when the play may be over. */
+static bool goes_free(const play *x)
+{
+    return x->p->until && x->started != TP_NO_UNIT && x->started < x->unit;
 }
 
 /* The device's next deed, if it may be done; false: not in this unit. */
@@ -215,7 +222,7 @@ static bool go(play *x, uint32_t device)
     if (!d)
         return false;
     d->reached = d->reached < 0 ? x->unit : d->reached;
-    bool held = device == x->p->held && x->acts[device] == x->p->before && !(x->p->until && x->started);
+    bool held = device == x->p->held && x->acts[device] == x->p->before && !goes_free(x);
     if (held || (d->kind == TP_ACT_WAIT && x->of[d->counter].n < d->n))
         return false;
     d->done = x->unit;
@@ -235,7 +242,7 @@ static bool go(play *x, uint32_t device)
 static bool is_over(const play *x)
 {
     const tp_pace *p = x->p;
-    return p->ends < x->s->devices && x->acts[p->ends] >= p->acts && (!p->until || x->started);
+    return p->ends < x->s->devices && x->acts[p->ends] >= p->acts && (!p->until || goes_free(x));
 }
 
 tp_pace tp_pace_free(void)
@@ -249,6 +256,7 @@ void tp_schedule_play(tp_schedule *s, const tp_pace *p)
     memset(x, 0, sizeof *x);
     x->s = s;
     x->p = p;
+    x->started = TP_NO_UNIT;
     s->ncounts = 0;
     s->stopped = false;
     for (uint32_t i = 0; i < s->ndeeds; i++) {

@@ -202,8 +202,8 @@ static bool loads(const tp_statement *s, void *operand)
            (s->from && s->from->operand == *(const uint32_t *)operand);
 }
 
-/* Has it another place at each step? */
-static bool moves(const tp_machine *m, const tp_operand *o)
+/* Has its window another place at each step? */
+static bool moves_each_step(const tp_machine *m, const tp_operand *o)
 {
     for (uint32_t a = m->k->naxes; a-- > 0;) {
         bool any = false;
@@ -224,6 +224,6 @@ void tp_streams_prepare(tp_machine *m)
         return;
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
-        r->streams = r->in_place && moves(m, r->operand) && !tp_region_any(m->body, loads, &i);
+        r->streams = r->in_place && moves_each_step(m, r->operand) && !tp_region_any(m->body, loads, &i);
     }
 }

@@ -151,10 +151,29 @@ static void read_arrays(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json
 
 typedef TP_VEC(tp_table_entry) entry_list;
 
-/* Nested lists, as deep as the table has dimensions. */
-static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, const tp_json *v, uint32_t dim,
-                         int64_t *index, entry_list *out)
+static int64_t entry_at(const tp_table_data *d, const int64_t *index)
 {
+    int64_t at = 0;
+    for (uint32_t i = 0; i < d->rank && i < TP_TABLE_RANK; i++)
+        at = at * d->dims[i] + index[i];
+    return d->at[at];
+}
+
+static tp_str entry_text(tp_arena *a, tp_str table, uint32_t rank, const int64_t *index)
+{
+    tp_buf b = {.arena = a};
+    tp_buf_str(&b, table);
+    for (uint32_t i = 0; i < rank; i++)
+        tp_buf_printf(&b, "%s%lld", i ? ", " : "[", (long long)index[i]);
+    tp_buf_c(&b, rank ? "]" : "");
+    return tp_buf_view(&b);
+}
+
+/* Nested lists, as deep as the table has dimensions. */
+static void read_entries(tp_ctx *c, const tp_kernel *k, const tp_table_data *d, uint32_t table, const tp_json *v,
+                         uint32_t dim, int64_t *index, entry_list *out)
+{
+    const tp_table *t = &k->tables[table];
     if (dim < d->rank && dim < TP_TABLE_RANK) {
         tp_expect_type(c, v, TP_J_ARRAY, "a dimension of a table");
         if (v->u.items.n != d->dims[dim])
@@ -163,13 +182,17 @@ static void read_entries(tp_ctx *c, const tp_table_data *d, uint32_t table, cons
                      (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++) {
             index[dim] = i;
-            read_entries(c, d, table, v->u.items.at[i], dim + 1, index, out);
+            read_entries(c, k, d, table, v->u.items.at[i], dim + 1, index, out);
         }
         return;
     }
     if (v->type != TP_J_BOOL)
         tp_expect_type(c, v, TP_J_INT, "an entry of a table");
     tp_table_entry e = {.table = table, .value = v->type == TP_J_BOOL ? v->u.boolean : v->u.integer};
+    if (t->contents && entry_at(d, index) != e.value)
+        tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, "leave the table out of the case, or its \"contents\" out of the spec",
+                 "%.*s is %lld here; the spec fixes it at %lld", TP_FMT(entry_text(c->arena, t->name, d->rank, index)),
+                 (long long)e.value, (long long)entry_at(d, index));
     memcpy(e.index, index, sizeof e.index);
     tp_push(c->arena, *out, e);
 }
@@ -185,6 +208,16 @@ bool tp_tables_of_seed(tp_arena *a, const tp_kernel *k, int64_t *env, const tp_t
     int64_t work = 200000; /* most that are found at all take a third of it */
     return tp_tables_find(a, k, env, fixed, nfixed, seed, NULL) ||
            ((seed & TP_CAREFUL_SEED) && tp_tables_search_carefully(a, k, env, fixed, nfixed, seed, &work));
+}
+
+/* All contracts hold, and yet these entries were not reached. */
+static tp_str why_not_found(const tp_kernel *k, const entry_list *given)
+{
+    bool prepared = false;
+    for (uint32_t i = 0; i < given->len; i++)
+        prepared |= k->tables[given->at[i].table].prepared;
+    return prepared ? TP_S("no inputs of \"prepare\" were found of which it computes these entries")
+                    : TP_S("no contents of the other tables were found with which the contracts hold");
 }
 
 bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *given)
@@ -207,14 +240,14 @@ bool tp_case_tables(tp_ctx *c, const tp_kernel *k, tp_case *x, const tp_json *gi
         int64_t index[TP_TABLE_RANK] = {0};
         if (table < 0)
             tp_raise(c, TP_RULE_SPEC_NAME, m->key_loc, NULL, "there is no table `%.*s`", TP_FMT(m->key));
-        read_entries(c, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
+        read_entries(c, k, tp_bound_table(x->env, k->tables[table].sym), (uint32_t)table, m, 0, index, &fixed);
         x->tables = true;
     }
     if (tp_tables_of_seed(c->arena, k, x->env, fixed.at, fixed.len, tp_case_table_seed(x)))
         return true;
     int64_t operations = 0;
-    if (tp_prepare(c->arena, k, x->env, &operations, &why) == TP_PREPARED)
-        tp_tables_hold(c->arena, k, x->env, &why);
+    if (tp_prepare(c->arena, k, x->env, &operations, &why) == TP_PREPARED && tp_tables_hold(c->arena, k, x->env, &why))
+        why = why_not_found(k, &fixed);
     if (given)
         tp_raise(c, TP_RULE_SPEC_VALUE, given->loc, "contracts hold for the tables of every case",
                  "these tables cannot be completed: %.*s", TP_FMT(why));

@@ -33,6 +33,11 @@ static void write_step(const tp_page *p, const tp_played *x, int64_t step)
     tp_html_raw(p, "</code>");
 }
 
+static void write_device(const tp_page *p, const tp_played *x, const char *before, uint32_t device)
+{
+    fprintf(p->out, "%s%.*s", before, TP_FMT(tp_device_name(p->a, x->kernel, x->env, device)));
+}
+
 static void write_part(const tp_page *p, const tp_played *x, const tp_trap_side *s)
 {
     if (s->operand == TP_NO_OPERAND)
@@ -42,7 +47,7 @@ static void write_part(const tp_page *p, const tp_played *x, const tp_trap_side 
     tp_html_put(p, x->kernel->operands[s->operand].name);
     tp_html_raw(p, "</code>");
     if (tp_is_connected(x->kernel))
-        fprintf(p->out, " of device %u", s->there);
+        write_device(p, x, " of device ", s->there);
 }
 
 static void write_count(const tp_page *p, const tp_played *x, const tp_trap_side *s)
@@ -76,8 +81,9 @@ static void write_side(const tp_page *p, const tp_spec_report *s, const tp_playe
 {
     tp_html_raw(p, "<tr><th scope=\"row\">");
     if (tp_is_connected(x->kernel))
-        fprintf(p->out, "device %u, ", side->device);
-    fprintf(p->out, "%s</th><td>", word_of(side->kind, x->schedule->nsides == 1));
+        write_device(p, x, "device ", side->device);
+    fprintf(p->out, "%s%s</th><td>", tp_is_connected(x->kernel) ? ", " : "",
+            word_of(side->kind, x->schedule->nsides == 1));
     write_statement(p, s->source, side->statement);
     write_step(p, x, side->step);
     switch (side->kind) {
@@ -110,8 +116,10 @@ static void write_flights(const tp_page *p, const tp_played *x)
         tp_html_raw(p, "</code> to <code>");
         tp_html_put(p, x->kernel->operands[d->operand].name);
         tp_html_raw(p, "</code>");
-        if (tp_is_connected(x->kernel))
-            fprintf(p->out, ", device %u to %u", d->device, d->there);
+        if (tp_is_connected(x->kernel)) {
+            write_device(p, x, ", device ", d->device);
+            write_device(p, x, " to ", d->there);
+        }
         tp_html_raw(p, d->arrived < 0 ? ", on its way" : ", there");
     }
     if (n > MOST)
@@ -128,8 +136,10 @@ static int by_unit(const void *a, const void *b)
 static void write_event(const tp_page *p, const tp_played *x, const tp_deed *d)
 {
     fprintf(p->out, "<li value=\"%lld\">", (long long)d->done);
-    if (tp_is_connected(x->kernel))
-        fprintf(p->out, "device %u, ", d->device);
+    if (tp_is_connected(x->kernel)) {
+        write_device(p, x, "device ", d->device);
+        tp_html_raw(p, ", ");
+    }
     tp_html_put(p, tp_html_line_of(p, d->statement));
     tp_html_raw(p, d->kind == TP_ACT_START    ? ": starts a copy to <code>"
                    : d->kind == TP_ACT_SIGNAL ? ": signals <code>"
@@ -137,7 +147,7 @@ static void write_event(const tp_page *p, const tp_played *x, const tp_deed *d)
     tp_html_put(p, x->kernel->operands[d->operand].name);
     tp_html_raw(p, "</code>");
     if (d->there != d->device)
-        fprintf(p->out, " of device %u", d->there);
+        write_device(p, x, " of device ", d->there);
     tp_html_raw(p, "</li>\n");
 }
 

@@ -8,11 +8,12 @@
 
 /* A picture is as wide as one of the pipeline, or narrower within a finding: as a telephone is. */
 enum {
-    COLUMN = 20,
+    COLUMN = 20, /* at least; wider where coordinates of a mesh need it */
+    LETTER = 8,
     LEFT = 84,
-    COLUMNS = 11,
+    WIDTH = 220,
     PICTURES = 4,
-    NARROW_COLUMNS = 9,
+    NARROW_WIDTH = 180,
     NARROW_PICTURES = 5,
     HEAD = 18,
     ROW = 20,
@@ -38,7 +39,7 @@ typedef struct drawing {
     uint32_t semaphores[MOST_SEMAPHORES], nsemaphores, others;
     int64_t most[MOST_SEMAPHORES]; /* that one of them counts on a device, all elements together */
     int64_t *counts;               /* by lane, semaphore, unit */
-    uint32_t columns, height;
+    uint32_t column, columns, height;
     int64_t from, to; /* of the picture at hand */
 } drawing;
 
@@ -196,12 +197,30 @@ tp_str tp_html_line_of(const tp_page *p, const tp_statement *s)
 
 static long x_of(const drawing *d, int64_t unit)
 {
-    return (long)(LEFT + (unit - d->from) * COLUMN);
+    return (long)(LEFT + (unit - d->from) * d->column);
 }
 
-static void write_number(const drawing *d, long x, uint32_t y, int64_t n)
+static long middle_of(const drawing *d, int64_t unit)
 {
-    fprintf(d->p->out, "<text x=\"%ld\" y=\"%u\" class=\"at over\">%lld</text>\n", x, y, (long long)n);
+    return x_of(d, unit) + d->column / 2 - 1;
+}
+
+static tp_str name_of(const drawing *d, uint32_t device)
+{
+    return tp_device_name(d->p->a, d->x->kernel, d->x->env, device);
+}
+
+/* "3"; "1, 0" on a mesh. */
+static tp_str short_name_of(const drawing *d, uint32_t device)
+{
+    tp_str name = name_of(d, device);
+    return name.p[0] == '(' ? (tp_str){name.p + 1, name.n - 2} : name;
+}
+
+static void write_device(const drawing *d, int64_t unit, uint32_t y, uint32_t device)
+{
+    fprintf(d->p->out, "<text x=\"%ld\" y=\"%u\" class=\"at over\">%.*s</text>\n", middle_of(d, unit), y,
+            TP_FMT(short_name_of(d, device)));
 }
 
 /* A bar of units [from, to), as far as the picture has them: left open is its title. False: nothing of it is here. */
@@ -212,7 +231,7 @@ static bool begin_bar(const drawing *d, int64_t from, int64_t to, uint32_t y, ui
     if (from >= to)
         return false;
     fprintf(d->p->out, "<rect x=\"%ld\" y=\"%u\" width=\"%ld\" height=\"%u\" %s><title>", x_of(d, from), y,
-            (long)((to - from) * COLUMN - 2), high, looks);
+            (long)((to - from) * d->column - 2), high, looks);
     return true;
 }
 
@@ -272,10 +291,10 @@ static void write_deed(const drawing *d, const lane *l, const tp_deed *x)
     else
         write_semaphore_name(d, x);
     if (x->there != x->device)
-        fprintf(d->p->out, " of device %u", x->there);
+        fprintf(d->p->out, " of device %.*s", TP_FMT(name_of(d, x->there)));
     end_bar(d);
     if (x->there != x->device)
-        write_number(d, x_of(d, x->done) + COLUMN / 2 - 1, l->y + 14, x->there);
+        write_device(d, x->done, l->y + 14, x->there);
 }
 
 /* Where the steps of the grid change. */
@@ -318,7 +337,7 @@ static void write_copy(const drawing *d, const lane *l, const tp_deed *x, uint32
         fprintf(d->p->out, ": %lld bytes of ", (long long)((x->n + 7) / 8));
         tp_html_put(d->p, d->x->kernel->operands[x->from].name);
         if (x->device != x->there)
-            fprintf(d->p->out, " of device %u", x->device);
+            fprintf(d->p->out, " of device %.*s", TP_FMT(name_of(d, x->device)));
         tp_html_raw(d->p, " on their way to ");
         tp_html_put(d->p, d->x->kernel->operands[x->operand].name);
         end_bar(d);
@@ -330,7 +349,7 @@ static void write_copy(const drawing *d, const lane *l, const tp_deed *x, uint32
     if (x->was_sent > first && x->was_sent < there && x->was_sent < d->to)
         fprintf(d->p->out, "<path d=\"M%ld %uv%d\" stroke=\"var(--ink)\"/>\n", x_of(d, x->was_sent) - 1, y, TRACK - 3);
     if (x->device != x->there && first < there && first < d->to)
-        write_number(d, x_of(d, first) + COLUMN / 2 - 1, y + 11, x->device);
+        write_device(d, first, y + 11, x->device);
 }
 
 static void write_counts(const drawing *d, uint32_t number, uint32_t i, uint32_t y)
@@ -344,12 +363,12 @@ static void write_counts(const drawing *d, uint32_t number, uint32_t i, uint32_t
             continue;
         h = h < 2 ? 2 : h;
         tp_html_raw(d->p, any ? "" : "<path class=\"count\" d=\"");
-        fprintf(d->p->out, "M%ld %uh%dv%uh%dz", x_of(d, unit), y + high - h, COLUMN, h, -COLUMN);
+        fprintf(d->p->out, "M%ld %uh%uv%uh-%uz", x_of(d, unit), y + high - h, d->column, h, d->column);
         any = true;
     }
     tp_html_raw(d->p, any ? "\"/>\n" : "");
     fprintf(d->p->out, "<path d=\"M%d %uh%ld\" stroke=\"var(--line)\"/>\n", LEFT, y + high,
-            (long)((d->to - d->from) * COLUMN));
+            (long)((d->to - d->from) * d->column));
 }
 
 static void write_label(const drawing *d, uint32_t y, tp_str name)
@@ -357,6 +376,15 @@ static void write_label(const drawing *d, uint32_t y, tp_str name)
     fprintf(d->p->out, "<text x=\"0\" y=\"%u\">", y);
     tp_html_put(d->p, name.n > LETTERS ? tp_printf(d->p->a, "%.*s…", LETTERS - 1, name.p) : name);
     tp_html_raw(d->p, "</text>\n");
+}
+
+/* Of a mesh the coordinates alone, for which there is room. */
+static tp_str label_of(const drawing *d, uint32_t device)
+{
+    tp_str name = name_of(d, device);
+    if (!several(d))
+        return TP_S("body");
+    return name.p[0] == '(' ? name : tp_printf(d->p->a, "device %.*s", TP_FMT(name));
 }
 
 /* The moment at which the schedule fails is the last unit. */
@@ -378,7 +406,7 @@ static void write_moment(const drawing *d, const lane *l)
 static void write_lane(const drawing *d, uint32_t number)
 {
     const lane *l = &d->lanes[number];
-    write_label(d, l->y + 14, several(d) ? tp_printf(d->p->a, "device %u", l->device) : TP_S("body"));
+    write_label(d, l->y + 14, label_of(d, l->device));
     write_deeds(d, l);
     write_moment(d, l);
     for (uint32_t i = 0; i < d->s->ndeeds; i++)
@@ -394,7 +422,7 @@ static void write_lane(const drawing *d, uint32_t number)
 static void write_picture(drawing *d, int64_t from, int64_t to)
 {
     enum { EVERY = 5 };
-    uint32_t width = LEFT + d->columns * COLUMN;
+    uint32_t width = LEFT + d->columns * d->column;
     d->from = from;
     d->to = to < d->s->units ? to : d->s->units;
     fprintf(
@@ -404,7 +432,7 @@ static void write_picture(drawing *d, int64_t from, int64_t to)
         width, d->height, width, d->height, (long long)from, (long long)d->to - 1);
     for (int64_t unit = from; unit < d->to; unit++)
         if (unit % EVERY == 0 || (unit == from && unit % EVERY != EVERY - 1))
-            fprintf(d->p->out, "<text x=\"%ld\" y=\"12\" class=\"at\">%lld</text>\n", x_of(d, unit) + COLUMN / 2 - 1,
+            fprintf(d->p->out, "<text x=\"%ld\" y=\"12\" class=\"at\">%lld</text>\n", middle_of(d, unit),
                     (long long)unit);
     for (uint32_t i = 0; i < d->nlanes; i++)
         write_lane(d, i);
@@ -413,31 +441,35 @@ static void write_picture(drawing *d, int64_t from, int64_t to)
 
 /* ---- around them ---- */
 
-static void write_key(const tp_page *p, const char *key, const char *says)
+/* `of`: what stands on it says the device `which`; NULL: nothing does. */
+static void write_key(const tp_page *p, const char *key, const char *says, const char *of, const char *which)
 {
-    fprintf(p->out, "<span class=\"item\"><span class=\"key %s\"></span>%s</span>", key, says);
+    fprintf(p->out, "<span class=\"item\"><span class=\"key %s\"></span>%s", key, says);
+    if (of)
+        fprintf(p->out, "; %s: %s", of, which);
+    tp_html_raw(p, "</span>");
 }
 
 static void write_legend(const drawing *d)
 {
     bool many = several(d), signals = false;
+    const char *of = tp_mesh_rank(d->x->kernel) > 1 ? "coordinates" : "number";
     for (uint32_t i = 0; i < d->s->ndeeds; i++)
         signals |= d->s->deeds[i].kind == TP_ACT_SIGNAL;
     tp_html_raw(d->p, "<p class=\"legend\">");
-    write_key(d->p, "once", many ? "a copy starts; number: the device it goes to" : "a copy starts");
+    write_key(d->p, "once", "a copy starts", many ? of : NULL, "the device it goes to");
     if (signals)
-        write_key(d->p, "back", many ? "a signal; number: the device that gets it" : "a signal");
-    write_key(d->p, "padding", "waits");
-    write_key(d->p, "busy", "a wait ends");
-    write_key(d->p, "moved",
-              many ? "a copy on its way here; number: the device it comes from; stroke: its source has been read"
-                   : "a copy on its way");
-    write_key(d->p, "idle", "a copy that is there, and not waited for");
-    write_key(d->p, "count", "what a semaphore counts, all its elements");
+        write_key(d->p, "back", "a signal", many ? of : NULL, "the device that gets it");
+    write_key(d->p, "padding", "waits", NULL, NULL);
+    write_key(d->p, "busy", "a wait ends", NULL, NULL);
+    write_key(d->p, "moved", many ? "a copy on its way here" : "a copy on its way", many ? of : NULL,
+              "the device it comes from; stroke: its source has been read");
+    write_key(d->p, "idle", "a copy that is there, and not waited for", NULL, NULL);
+    write_key(d->p, "count", "what a semaphore counts, all its elements", NULL, NULL);
     if (d->x->kernel->naxes > (many ? tp_mesh_rank(d->x->kernel) : 0))
         tp_html_raw(d->p, "<span class=\"item\">stroke between statements: the next step of the grid</span>");
     if (d->x->rule)
-        write_key(d->p, "outside", "has part in what fails");
+        write_key(d->p, "outside", "has part in what fails", NULL, NULL);
     tp_html_raw(d->p, "</p>\n");
 }
 
@@ -470,7 +502,11 @@ static void write_captions(const drawing *d)
 
 void tp_html_draw_lanes(const tp_page *p, const tp_played *x)
 {
-    drawing d = {.p = p, .x = x, .s = x->schedule, .columns = x->rule ? NARROW_COLUMNS : COLUMNS};
+    drawing d = {.p = p, .x = x, .s = x->schedule, .column = COLUMN};
+    uint32_t letters = (uint32_t)short_name_of(&d, d.s->devices - 1).n; /* the last one has the longest name */
+    if (letters * LETTER > d.column && several(&d) && tp_mesh_rank(x->kernel) > 1)
+        d.column = letters * LETTER;
+    d.columns = (x->rule ? NARROW_WIDTH : WIDTH) / d.column;
     int64_t units = x->schedule->units, wide = d.columns, room = (x->rule ? NARROW_PICTURES : PICTURES) * wide,
             head = x->rule ? wide : room - wide; /* what fails is at the end */
     lay_out(&d);

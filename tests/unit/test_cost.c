@@ -1,32 +1,22 @@
 /* Costs: what is counted against what the machine does, on the cases of the gallery and on random specs; closed forms
  * against sums at random sizes; the model's order of things. */
 #define _GNU_SOURCE
-#include <glob.h>
-
 #include "base/rng.h"
 #include "cost/cost.h"
 #include "report/blocks.h"
-#include "kernels/trial/equiv.h"
+#include "tests/unit/gallery.h"
 #include "tests/unit/specs.h"
-#include "tests/unit/support.h"
 
 enum { OPERANDS = 32, MOST_STEPS = 200000 };
 
 typedef struct job {
     loaded *l;
     const tp_kernel *k;
-    tp_cases cases;
     tp_cost *cost;
     tp_cost_request request;
     tp_cost_numbers numbers;
     int64_t vmem;
 } job;
-
-static void read_cases(void *arg)
-{
-    job *j = arg;
-    j->cases = tp_cases_read(&j->l->ctx, j->l->spec, 2);
-}
 
 static void prepare(void *arg)
 {
@@ -140,33 +130,29 @@ static void one_case(tally *t, job *j, const tp_case *c)
     tp_arena_free(a);
 }
 
+static void cases_of(const reading *r, void *ctx)
+{
+    tally *t = ctx;
+    job j = {.l = r->l};
+    uint32_t unknown = t->unknown;
+    for (uint32_t x = 0; x < r->cases.len; x++) {
+        const tp_case *c = &r->cases.at[x];
+        if (c->kernel != j.k) {
+            j.k = c->kernel;
+            assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
+        }
+        one_case(t, &j, c);
+    }
+    if (t->unknown > unknown)
+        print_message("cost: %.*s: %u numbers unknown\n", TP_FMT(r->l->source.path), t->unknown - unknown);
+}
+
 static void gallery_costs_what_the_machine_counts(void **state)
 {
     (void)state;
-    glob_t g;
     tally t = {0};
-    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
-    assert_int_equal(glob("tests/devices/*.tile.json", GLOB_APPEND, NULL, &g), 0);
-    for (size_t i = 0; i < g.gl_pathc; i++) {
-        if (strstr(g.gl_pathv[i], "/broken/"))
-            continue;
-        job j = {.l = load_file(g.gl_pathv[i])};
-        assert_non_null(j.l->spec);
-        assert_int_equal(tp_try(j.l->arena, read_cases, &j), TP_OK);
-        uint32_t unknown = t.unknown;
-        for (uint32_t x = 0; x < j.cases.len; x++) {
-            const tp_case *c = &j.cases.at[x];
-            if (c->kernel != j.k) {
-                j.k = c->kernel;
-                assert_int_equal(tp_try(j.l->arena, prepare, &j), TP_OK);
-            }
-            one_case(&t, &j, c);
-        }
-        if (t.unknown > unknown)
-            print_message("cost: %s: %u numbers unknown\n", g.gl_pathv[i], t.unknown - unknown);
-        unload(j.l);
-    }
-    globfree(&g);
+    for_specs("examples/*/*.tile.json", 2, cases_of, &t);
+    for_specs("tests/devices/*.tile.json", 2, cases_of, &t);
     print_message(
         "cost: %u cases, %u pictures, %u operands in them that the body copies, %u numbers as the machine, %u "
         "unknown\n",

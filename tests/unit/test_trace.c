@@ -147,6 +147,13 @@ static void lanes_by_device(void **state)
     assert_int_equal(events(t, "statement", "X", "semaphore_wait(free", &none), DEVICES);
     assert_true(contains(o.out, "2 copies to device 0 (2048 bytes)") && contains(o.out, "1 on free"));
     json_object_put(t);
+    o = RUN(p->a, "run", "--unchecked", "-q", "tests/devices/mesh_all_gather.tile.json", "--fill", "normal", "--size",
+            "R=3", "--size", "C=2", "--size", "N=256", "--trace", file, "--trace-text");
+    assert_int_equal(o.exit, 0);
+    t = read_trace(p, file);
+    assert_true(events(t, "copy", "b", "o to o of device (2, 0)", &bytes) > 0);
+    assert_true(contains(o.out, "  device (2, 1): waits ") && contains(o.out, "copies to device (2, 0) ("));
+    json_object_put(t);
 }
 
 /* A long walk: whole steps up to a bound, and how many were left out. */
