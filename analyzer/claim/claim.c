@@ -187,6 +187,18 @@ bool tp_claim_follows(tp_analysis *a, const tp_claim *c)
            tp_prove(a->quick, &o).verdict == TP_PROVEN;
 }
 
+tp_decision tp_claim_proof(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = tp_claim_obligation(a, c);
+    tp_table_reads reads;
+    if (tp_claim_follows(a, c))
+        return (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+    o.any_case = true;
+    if (tp_exprs_overflowed(a->p) || !tp_close_reads(a, &o, &reads, 1))
+        return (tp_decision){.verdict = TP_UNKNOWN};
+    return tp_prove(a->prover, &o);
+}
+
 /* What the claim reads of tables. */
 static tp_table_reads reads_of(tp_analysis *a, const tp_claim *c)
 {

@@ -100,6 +100,9 @@ typedef struct tp_table_reads {
  * instances of the contracts. False, and the obligation as it was: it reads too
  * many entries. */
 bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int rounds);
+/* Does every entry that has to be read for e exist? Claims take that for granted; who makes conditions of his own has
+ * to show it. 0 where e is too large. */
+tp_expr tp_readable(tp_analysis *a, tp_expr e);
 /* Decide an obligation that may read tables; a counterexample has contents of
  * all tables bound in env, where they could be found. */
 tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o);
@@ -116,6 +119,9 @@ tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env);
 tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c);
 /* Is there a proof of our own? Cheap: no search and no solver. */
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
+/* Is it proven with what contracts, and searches of the body, say of the entries that it reads? No contents of tables
+ * are looked for, so that nothing is violated for sure. */
+tp_decision tp_claim_proof(tp_analysis *a, const tp_claim *c);
 /* What is asked of the prover. */
 tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c);
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env);
@@ -178,6 +184,22 @@ static inline tp_expr num(tp_analysis *a, int64_t v)
 {
     return tp_const(a->p, v);
 }
+/* Without a part that changes nothing: who asks whether all of an expression can be read takes each part twice. */
+static inline tp_expr tp_and(tp_exprs *p, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(p, a, &v) && v)
+        return b;
+    return tp_expr_is_const(p, b, &v) && v ? a : tp_op2(p, TP_E_AND, a, b);
+}
+static inline tp_expr tp_or(tp_exprs *p, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    if (tp_expr_is_const(p, a, &v) && !v)
+        return b;
+    return tp_expr_is_const(p, b, &v) && !v ? a : tp_op2(p, TP_E_OR, a, b);
+}
+
 static inline tp_expr both(tp_analysis *a, tp_expr x, tp_expr y)
 {
     return tp_op2(a->p, TP_E_AND, x, y);

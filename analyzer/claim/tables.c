@@ -124,25 +124,32 @@ static tp_expr readable(tp_analysis *a, tp_expr e)
         return num(a, 1);
     tp_expr x = readable(a, n.a), y = readable(a, n.b), z = readable(a, n.c);
     if (n.op == TP_E_ITE)
-        return both(a, x, tp_ite(a->p, n.a, y, z));
-    tp_expr all = both(a, x, both(a, y, z));
+        return tp_and(a->p, x, tp_ite(a->p, n.a, y, z));
+    tp_expr all = tp_and(a->p, x, tp_and(a->p, y, z));
     if (n.op == TP_E_AND || n.op == TP_E_OR || n.op == TP_E_IMPLIES) {
         tp_expr no = tp_op1(a->p, TP_E_NOT, n.a);
         tp_expr left = n.op == TP_E_OR ? n.a : no, right = n.op == TP_E_AND ? tp_op1(a->p, TP_E_NOT, n.b) : n.b;
-        return either(a, all, either(a, both(a, x, left), both(a, y, right)));
+        return tp_or(a->p, all, tp_or(a->p, tp_and(a->p, x, left), tp_and(a->p, y, right)));
     }
     const tp_table *t = n.op == TP_E_READ ? table_of(a, e) : NULL;
     for (uint32_t d = 0; t && d < t->rank; d++) {
         tp_expr index = index_of(a, e, d), extent = d == 0 && t->extent.id ? t->extent : t->shape[d];
-        all = both(a, all, both(a, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LT, index, extent)));
+        all = tp_and(a->p, all, tp_and(a->p, mk(a, TP_E_GE, index, num(a, 0)), mk(a, TP_E_LT, index, extent)));
     }
     return all;
+}
+
+tp_expr tp_readable(tp_analysis *a, tp_expr e)
+{
+    return tp_expr_size(a->p, e) > MAX_READABLE && tp_expr_reads(a->p, e) ? num(a, 0) : readable(a, e);
 }
 
 /* ---- contracts ---- */
 
 typedef struct instance {
     const tp_contract *x;
+    const tp_table
+        *least; /* what a search finds: its first number is that of an entry, another one that of a table's */
     tp_expr at[TP_TABLE_RANK][MAX_CANDIDATES]; /* values worth trying for each bound symbol */
     uint32_t n[TP_TABLE_RANK];
 } instance;
@@ -156,7 +163,10 @@ static void match(closing *c, instance *m, tp_expr fact, tp_expr key)
         for (uint32_t b = 0; b < m->x->nbound; b++) {
             tp_expr bound = tp_sym(a->p, m->x->bound[b]),
                     rest = tp_expr_normal(a->p, mk(a, TP_E_SUB, index_of(a, fact, d), bound));
-            if (!tp_expr_is_const(a->p, rest, NULL))
+            int64_t apart;
+            if (!tp_expr_is_const(a->p, rest, &apart))
+                continue;
+            if (m->least && (table_of(a, key) == m->least ? b || apart : !b))
                 continue;
             tp_expr at = tp_expr_normal(a->p, mk(a, TP_E_SUB, index_of(a, key, d), rest));
             bool known = false;
@@ -213,10 +223,11 @@ static bool speaks_of(const tp_analysis *a, tp_expr e, const tp_table *t)
     return t && tp_expr_mentions(a->p, e, t->sym);
 }
 
-static void instantiate_contract(closing *c, const tp_contract *x, uint32_t nkeys, uint32_t *budget)
+static void instantiate_contract(closing *c, const tp_contract *x, const tp_table *least, uint32_t nkeys,
+                                 uint32_t *budget)
 {
     tp_analysis *a = c->a;
-    instance m = {.x = x};
+    instance m = {.x = x, .least = least};
     bool any = false;
     for (uint32_t i = 0; i < nkeys; i++)
         any |= speaks_of(a, m.x->fact, table_of(a, c->reads->key[i]));
@@ -232,14 +243,14 @@ static void instantiate_contracts(closing *c)
     const tp_analysis *a = c->a;
     uint32_t budget = MAX_INSTANCES, nkeys = c->reads->len;
     for (uint32_t x = 0; x < a->k->ncontracts; x++)
-        instantiate_contract(c, &a->k->contracts[x], nkeys, &budget);
+        instantiate_contract(c, &a->k->contracts[x], NULL, nkeys, &budget);
     for (uint32_t i = 0; i < a->least.len; i++) {
         bool read = false;
         for (uint32_t r = 0; r < nkeys && !read; r++)
             read = table_of(a, c->reads->key[r]) == &a->least.at[i]->table;
         budget = MAX_INSTANCES;
         for (uint32_t x = 0; x < TP_LEAST_FACTS && read; x++)
-            instantiate_contract(c, &a->least.at[i]->facts[x], nkeys, &budget);
+            instantiate_contract(c, &a->least.at[i]->facts[x], &a->least.at[i]->table, nkeys, &budget);
     }
 }
 

@@ -22,7 +22,7 @@ uint32_t flight_count(const proof *x, flight_span s, tp_flow_event_kind kind)
 
 static tp_expr within(tp_exprs *p, tp_expr v, tp_expr count)
 {
-    return tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, v, tp_const(p, 0)), tp_op2(p, TP_E_LT, v, count));
+    return tp_and(p, tp_op2(p, TP_E_GE, v, tp_const(p, 0)), tp_op2(p, TP_E_LT, v, count));
 }
 
 /* The copies that the turns before number `before` start. */
@@ -63,7 +63,7 @@ static bool is_ended_by(proof *x, const flight *y, const tp_flow_event *e, tp_ex
     uint32_t n = tp_sym_count(p), twin = (uint32_t)tp_expr_get(p, y->twin)->value;
     tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
     with[(uint32_t)tp_expr_get(p, turn)->value] = y->twin;
-    tp_expr same_turns = tp_op2(p, TP_E_AND, tp_expr_subst(p, e->path, with, n), within(p, y->twin, count));
+    tp_expr same_turns = tp_and(p, tp_expr_subst(p, e->path, with, n), within(p, y->twin, count));
     for (uint32_t d = 0; d < y->event.counter.rank; d++)
         if (tp_expr_mentions(p, y->event.counter.start[d], twin))
             return false;
@@ -71,7 +71,7 @@ static bool is_ended_by(proof *x, const flight *y, const tp_flow_event *e, tp_ex
     fleet_add_moved(x, &moved, &one, twin, turn, tp_const(p, 1));
     *in_turn = moved.at[0];
     tp_expr given[] = {e->path, in_turn->guard};
-    tp_expr same = tp_op2(p, TP_E_AND, fleet_equal_places(x, &in_turn->event.counter, &e->counter),
+    tp_expr same = tp_and(p, fleet_equal_places(x, &in_turn->event.counter, &e->counter),
                           tp_op2(p, TP_E_EQ, in_turn->event.bits, e->bits));
     if (!fleet_follows(x, &y->guard, 1, same_turns) || !fleet_follows(x, given, 2, same))
         return false;
@@ -99,7 +99,7 @@ static bool end_family(proof *x, fleet *all, const tp_flow_event *e, tp_expr tur
             continue;
         if (!mine[i])
             return fleet_fails(x, "that these waits end the copies of a loop, turn by turn, is not shown", e);
-        any = tp_op2(p, TP_E_OR, any, in_turn.guard);
+        any = tp_or(p, any, in_turn.guard);
         for (uint32_t k = 0; k < i && !x->guessing; k++)
             if (mine[k] && (all->at[k].twin.id == y->twin.id ||
                             !fleet_follows(x, (tp_expr[]){all->at[k].guard, y->guard}, 2, tp_const(p, 0))))

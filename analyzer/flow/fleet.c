@@ -8,6 +8,7 @@
 enum {
     MOST_QUESTIONS = 4000,
     MOST_CASES = 32,
+    MOST_GIVEN = 4,   /* conditions of which each `or` is split */
     MOST_GUESSED = 6, /* cases, while guessing */
 };
 
@@ -33,6 +34,20 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     tp_exprs *p = x->a->p;
     uint32_t nall = 0;
     int64_t v;
+    const tp_expr_node whole = *tp_expr_get(p, goal);
+    if (whole.op == TP_E_AND)
+        return fleet_follows(x, given, n, whole.a) && fleet_follows(x, given, n, whole.b);
+    for (uint32_t i = 0; i < n && n <= MOST_GIVEN; i++) {
+        const tp_expr_node either = *tp_expr_get(p, given[i]);
+        tp_expr cases[MOST_GIVEN];
+        if (either.op != TP_E_OR)
+            continue;
+        memcpy(cases, given, n * sizeof *given);
+        cases[i] = either.a;
+        bool good = fleet_follows(x, cases, n, goal);
+        cases[i] = either.b;
+        return good && fleet_follows(x, cases, n, goal);
+    }
     if (++x->questions > MOST_QUESTIONS)
         return false;
     tp_claim c = {.over_steps = true, .premises = premises, .given = x->f->given};
@@ -47,7 +62,7 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
         if (speaks_of_steps(x, all[i]))
             premises[c.npremises++] = all[i];
         else if (!tp_expr_is_const(p, e, &v))
-            goal = tp_op2(p, TP_E_OR, tp_op1(p, TP_E_NOT, all[i]), goal);
+            goal = tp_or(p, tp_op1(p, TP_E_NOT, all[i]), goal);
     }
     c.goal = goal = tp_expr_normal(p, goal);
     if (tp_expr_is_const(p, goal, &v) && v)
@@ -58,15 +73,23 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     c.extra = x->extra;
     c.nextra = x->nextra;
     tp_decision d = {.verdict = TP_UNKNOWN};
-    if (!x->quick)
-        d = tp_claim_decide(x->a, &c);
-    else if (tp_claim_follows(x->a, &c))
+    bool guesses =
+        (x->guessing || x->f->kept.len) && tp_has_entries(x->a->k); /* no case is looked for, with contents of tables */
+    if (x->quick && tp_claim_follows(x->a, &c))
         d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+    else if (!x->quick)
+        d = guesses ? tp_claim_proof(x->a, &c) : tp_claim_decide(x->a, &c);
     if (d.verdict == TP_PROVEN && d.grade > x->grade)
         x->grade = d.grade;
     if (d.verdict == TP_PROVEN)
         x->basis = tp_basis_join(x->a->arena, x->basis, tp_claim_basis(x->a, &c));
     return d.verdict == TP_PROVEN;
+}
+
+/* Where both are one text, nothing is asked. */
+static tp_expr equal(tp_exprs *p, tp_expr a, tp_expr b)
+{
+    return tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b)) ? tp_const(p, 1) : tp_op2(p, TP_E_EQ, a, b);
 }
 
 tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b)
@@ -76,11 +99,19 @@ tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b)
     for (uint32_t d = 0; d < a->rank && a->operand == b->operand; d++) {
         if (a->stride[d] != b->stride[d])
             return tp_const(p, 0);
-        all = tp_op2(p, TP_E_AND, all,
-                     tp_op2(p, TP_E_AND, tp_op2(p, TP_E_EQ, a->start[d], b->start[d]),
-                            tp_op2(p, TP_E_EQ, a->size[d], b->size[d])));
+        all = tp_and(p, all, tp_and(p, equal(p, a->start[d], b->start[d]), equal(p, a->size[d], b->size[d])));
     }
     return all;
+}
+
+tp_expr fleet_same_places(proof *x, const flight *a, const flight *b)
+{
+    tp_exprs *p = x->a->p;
+    return tp_and(
+        p, fleet_equal_places(x, &a->event.place, &b->event.place),
+        tp_and(p, fleet_equal_places(x, &a->event.from, &b->event.from),
+               tp_and(p, fleet_equal_places(x, &a->event.counter, &b->event.counter),
+                      tp_op2(p, TP_E_EQ, tp_expr_normal(p, a->event.bits), tp_expr_normal(p, b->event.bits)))));
 }
 
 bool fleet_fails(proof *x, const char *why, const tp_flow_event *e)
@@ -182,7 +213,7 @@ static bool find_on_counter(proof *x, const fleet *all, const tp_flow_event *e, 
             return fleet_fails(x, "which copies this waits for is not shown", e);
         }
         mine->at[mine->n] = i;
-        mine->when[mine->n] = fleet_follows(x, given, 2, same) ? y->guard : tp_op2(x->a->p, TP_E_AND, y->guard, same);
+        mine->when[mine->n] = fleet_follows(x, given, 2, same) ? y->guard : tp_and(x->a->p, y->guard, same);
         mine->bits[mine->n++] = y->wait ? -bits : bits;
     }
     return true;
@@ -199,10 +230,10 @@ static bool split(proof *x, const on_counter *mine, uint32_t next, count_case c,
     tp_expr when = mine->when[next], not = tp_op1(p, TP_E_NOT, when);
     bool never = excluded(x, c.when, when), always = !never && excluded(x, c.when, not );
     count_case with = c, without = c;
-    with.when = always ? c.when : tp_op2(p, TP_E_AND, c.when, when);
+    with.when = always ? c.when : tp_and(p, c.when, when);
     with.has[mine->at[next]] = true;
     with.bits += mine->bits[next];
-    without.when = never ? c.when : tp_op2(p, TP_E_AND, c.when, not );
+    without.when = never ? c.when : tp_and(p, c.when, not );
     return (never || split(x, mine, next + 1, with, out)) && (always || split(x, mine, next + 1, without, out));
 }
 
@@ -211,7 +242,7 @@ tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_eve
     const tp_operand *all = x->a->k->operands;
     if (tp_is_far(&all[copy->place.operand]) && tp_is_far(&all[wait->place.operand]))
         return tp_const(x->a->p, 1);
-    return tp_op2(x->a->p, TP_E_AND, fleet_equal_places(x, &copy->place, &wait->place),
+    return tp_and(x->a->p, fleet_equal_places(x, &copy->place, &wait->place),
                   fleet_equal_places(x, &copy->from, &wait->from));
 }
 
@@ -255,14 +286,14 @@ static void settle(proof *x, fleet *all, const on_counter *mine, const tp_flow_e
             bool now = c->has[mine->at[m]] && c->bits == mine->wanted;
             ends |= now;
             stays |= c->has[mine->at[m]] && !now;
-            ended = now ? tp_op2(p, TP_E_OR, ended, c->when) : ended;
+            ended = now ? tp_or(p, ended, c->when) : ended;
         }
         if (!ends)
             continue;
         if (!stays) /* all of it that is on this counter */
-            ended = tp_same(mine->when[m], y->guard) ? e->path : tp_op2(p, TP_E_AND, e->path, mine->when[m]);
+            ended = tp_same(mine->when[m], y->guard) ? e->path : tp_and(p, e->path, mine->when[m]);
         gone[mine->at[m]] = fleet_follows(x, &y->guard, 1, ended);
-        y->guard = tp_op2(p, TP_E_AND, y->guard, tp_op1(p, TP_E_NOT, ended));
+        y->guard = tp_and(p, y->guard, tp_op1(p, TP_E_NOT, ended));
     }
     for (uint32_t i = 0; i < all->len; i++)
         if (!gone[i])
@@ -298,7 +329,7 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
             return fleet_fails(x, "that the copy which ends here has these sides is not shown", e);
         }
         if (c->bits > mine.wanted)
-            waiting = tp_op2(x->a->p, TP_E_OR, waiting, c->when);
+            waiting = tp_or(x->a->p, waiting, c->when);
     }
     settle(x, all, &mine, e, &cases);
     if (all->len >= MOST_IN_FLIGHT)

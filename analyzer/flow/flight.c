@@ -12,7 +12,7 @@
 #include "analyzer/flow/flight.h"
 #include "base/budget.h"
 
-enum { MOST_ROUNDS = 5, FEW_ROUNDS = 3 /* where a set that lasts is found otherwise */ };
+enum { MOST_ROUNDS = 5, FEW_ROUNDS = 2 /* where a set that lasts is found otherwise */ };
 
 /* ---- steps and turns ---- */
 
@@ -51,32 +51,26 @@ void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_
     for (uint32_t i = 0; i < from->len; i++) {
         flight y = from->at[i];
         fleet_put(x, &y, with, n);
-        y.guard = tp_op2(p, TP_E_AND, y.guard, when);
+        y.guard = tp_and(p, y.guard, when);
         tp_push(x->a->arena, *into, y);
     }
-}
-
-/* Both sides and the semaphore are the same places. */
-static tp_expr same_places(proof *x, const flight *a, const flight *b)
-{
-    tp_exprs *p = x->a->p;
-    return tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.place, &b->event.place),
-                  tp_op2(p, TP_E_AND, fleet_equal_places(x, &a->event.from, &b->event.from),
-                         fleet_equal_places(x, &a->event.counter, &b->event.counter)));
 }
 
 static bool same_copy(proof *x, const flight *a, const flight *b)
 {
     return a->wait == b->wait && a->twin.id == b->twin.id && fleet_follows(x, &a->guard, 1, b->guard) &&
-           fleet_follows(x, &b->guard, 1, a->guard) && fleet_follows(x, &a->guard, 1, same_places(x, a, b));
+           fleet_follows(x, &b->guard, 1, a->guard) && fleet_lies(x, a, b);
 }
 
 static void drop_impossible(proof *x, fleet *all)
 {
     uint32_t kept = 0;
+    bool quick = x->quick;
+    x->quick |= x->guessing;
     for (uint32_t i = 0; i < all->len; i++)
         if (!fleet_follows(x, &all->at[i].guard, 1, tp_const(x->a->p, 0)))
             all->at[kept++] = all->at[i];
+    x->quick = quick;
     all->len = kept;
 }
 
@@ -137,7 +131,7 @@ static fleet lasting(proof *x, const fleet *first, uint32_t sym)
             while (at < npath && !tp_same(all[k], path[at]))
                 at++;
             if (!asked || at == npath)
-                guard = tp_op2(p, TP_E_AND, guard, all[k]);
+                guard = tp_and(p, guard, all[k]);
         }
         wide.at[i].guard = guard;
     }
@@ -153,10 +147,10 @@ static void join_alike(proof *x, fleet *all)
         for (uint32_t k = i + 1; k < all->len; k++) {
             flight *a = &all->at[i], *b = &all->at[k];
             if (a->wait || b->wait || a->twin.id || b->twin.id || a->event.syntax != b->event.syntax ||
-                !fleet_follows(x, NULL, 0, same_places(x, a, b)) ||
+                !fleet_follows(x, NULL, 0, fleet_same_places(x, a, b)) ||
                 !fleet_follows(x, (tp_expr[]){a->guard, b->guard}, 2, tp_const(p, 0)))
                 continue;
-            a->guard = tp_op2(p, TP_E_OR, a->guard, b->guard);
+            a->guard = tp_or(p, a->guard, b->guard);
             all->at[k--] = all->at[--all->len];
         }
 }
@@ -174,7 +168,7 @@ static void say_alike(proof *x, fleet *now, const fleet *words)
         for (uint32_t k = 0; k < words->len; k++) {
             flight *y = &now->at[i];
             const flight *w = &words->at[k];
-            if (y->event.syntax != w->event.syntax || !fleet_follows(x, &y->guard, 1, same_places(x, y, w)))
+            if (y->event.syntax != w->event.syntax || !fleet_lies(x, y, w))
                 continue;
             y->event.place = w->event.place;
             y->event.from = w->event.from;
@@ -186,12 +180,12 @@ static void say_alike(proof *x, fleet *now, const fleet *words)
 static bool is_left(proof *x, tp_expr turn, fleet *now, const fleet *left)
 {
     fleet expected = left_by_turn(x, turn, left);
-    if (!fleet_is_followed(x, turn, left))
+    if (!fleet_is_followed(x, turn, left) || !fleet_is_readable(x, left))
         return false;
     drop_impossible(x, now);
     if (same_fleet(x, now, &expected))
         return true;
-    if (fleet_step_ends(x, turn))
+    if (x->f->kept.len)
         say_alike(x, now, &expected);
     join_alike(x, now);
     return same_fleet(x, now, &expected);
@@ -224,6 +218,37 @@ static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *al
     return fleet_is_axis(x, turn);
 }
 
+/* Copies that last, told from what the turns behind the first one keep. False: no guess settles. */
+static bool guess_joined(proof *x, flight_span s, tp_expr turn, const fleet *all, const fleet *first, fleet *left)
+{
+    bool settled = false;
+    fleet guessed = *first;
+    for (int round = 0; round < MOST_ROUNDS && !settled; round++) {
+        fleet now = {0};
+        proof guess = *x;
+        guess.guessing = true;
+        found_by_turn(&guess, all, &guessed, turn, &now);
+        if (now.len > MOST_IN_FLIGHT)
+            return false;
+        once(&guess, s, &now);
+        drop_impossible(&guess, &now);
+        if (fleet_step_ends(x, turn))
+            fleet_say_next(&guess, turn, &now);
+        fleet_tidy(&guess, &now);
+        fleet_join(&guess, turn, &now);
+        if (x->unbegun)
+            fleet_unbegin(&guess, turn, &now);
+        if (round)
+            fleet_lose(&guess, &guessed, &now);
+        settled = same_fleet(&guess, &now, &guessed);
+        x->questions = guess.questions;
+        guessed = now;
+    }
+    if (settled)
+        *left = guessed;
+    return settled;
+}
+
 /* What a turn leaves for the next one, as far as a few turns tell. False: too many copies. */
 static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, fleet *left)
 {
@@ -249,6 +274,8 @@ static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, 
         if (!round)
             first = fleet_copy(x, &now);
     }
+    if (said && guess_joined(x, s, turn, all, &first, left))
+        return true;
     if (!said || !guess_lasting(x, s, turn, all, left))
         *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
     return true;
@@ -319,10 +346,10 @@ static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *a
     add_aside(x, &aside, &now);
     if (now.len > MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", NULL);
-    if (!once(x, s, &now))
+    bool guessed = x->guessing && x->f->kept.len && fleet_is_axis(x, turn); /* what the axis around makes of it */
+    if (!guessed && !once(x, s, &now))
         return false;
     drop_aside(&aside, &now);
-    bool guessed = x->guessing && x->f->kept.len && fleet_is_axis(x, turn); /* what the axis around makes of it */
     if (!guessed && !is_left(x, turn, &now, &left))
         return fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
     fleet after = aside;
@@ -455,9 +482,9 @@ static bool good_in(proof *x, uint32_t axis, int64_t n)
         small.assumed = tp_const(p, 1);
         for (uint32_t k = axis; k < x->a->k->naxes; k++) {
             tp_expr steps = tp_const(p, k == axis ? n : 1), at = tp_const(p, k == axis ? i : 0);
-            tp_expr here = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_EQ, axes[k].steps, steps),
-                                  tp_op2(p, TP_E_EQ, tp_sym(p, axes[k].sym), at));
-            small.assumed = tp_op2(p, TP_E_AND, small.assumed, here);
+            tp_expr here =
+                tp_and(p, tp_op2(p, TP_E_EQ, axes[k].steps, steps), tp_op2(p, TP_E_EQ, tp_sym(p, axes[k].sym), at));
+            small.assumed = tp_and(p, small.assumed, here);
         }
         good = flight_run(&small, 0, x->f->events.len, &all);
         drop_impossible(&small, &all);
@@ -606,7 +633,12 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
     make_twins(&x);
     if (devices)
         return decide_on_devices(&x, at, basis);
+    x.unbegun = x.f->kept.len && a->k->naxes > 1;
     tp_decision d = decide(x, at, basis);
+    if (d.verdict == TP_UNKNOWN && x.unbegun) {
+        x.unbegun = false;
+        d = decide(x, at, basis);
+    }
     x.families = true;
     if (d.verdict == TP_UNKNOWN && x.f->vars.len)
         d = decide(x, at, basis);

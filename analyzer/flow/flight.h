@@ -26,6 +26,7 @@ typedef struct proof {
     bool quick;          /* no search and no solver */
     bool guessing;       /* what does not fit is passed over */
     bool families;       /* loops that only start copies leave a family */
+    bool unbegun;        /* guesses do not ask whether an axis around is behind its first step: what SMEM keeps tells */
     bool *naming;        /* not NULL: waits have to name the sides of what they end; set where one does not */
     bool counting;       /* only what is waited for is asked, not who uses the memory */
     const tp_var *extra; /* further variables of what is asked */
@@ -39,6 +40,8 @@ typedef struct proof {
 bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal);
 /* They are one place. */
 tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b);
+/* Both sides and the semaphore are the same places, of as many bits. */
+tp_expr fleet_same_places(proof *x, const flight *a, const flight *b);
 /* False. The first reason is kept, with its place. */
 bool fleet_fails(proof *x, const char *why, const tp_flow_event *e);
 /* Does the place, read or written, lie apart from what is in flight? */
@@ -88,6 +91,18 @@ void fleet_say_next(proof *x, tp_expr turn, fleet *left);
 /* Copies as they are without the conditions of these numbers (bits), some of those that their guards ask. False: there
  * are none of these numbers. */
 bool fleet_lasts(proof *x, const fleet *first, uint32_t without, fleet *out);
+/* joined.c: do all table entries exist that a guess reads, where its guards hold? */
+bool fleet_is_readable(proof *x, const fleet *all);
+/* joined.c: what guards decide of the choices in them, and in places, is put in. */
+void fleet_tidy(proof *x, fleet *now);
+/* Where the one is in flight, does it lie where the other's words say? */
+bool fleet_lies(proof *x, const flight *a, const flight *words);
+/* joined.c: copies of one statement that lie in one place become one, under the conditions that hold of all of them. */
+void fleet_join(proof *x, tp_expr turn, fleet *now);
+/* Without conditions that an axis but this one is behind its first step. */
+void fleet_unbegin(proof *x, tp_expr turn, fleet *now);
+/* Of what is left already each copy has those conditions that still hold. */
+void fleet_lose(proof *x, const fleet *left, fleet *now);
 /* events.c: the END of the loop that begins at event number `at`. */
 uint32_t flight_loop_end(const tp_flow *f, uint32_t at);
 /* tally.c: does every wait on this semaphore end, and is each of its counters zero at the end, by a proof of what they

@@ -642,7 +642,7 @@ static void walk_turns(flow *f, const tp_statement *s)
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
         flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false, false});
         flow_walk_turn(f, s, variable);
-        for (uint32_t v = 0; v < f->p->values.len; v++)
+        for (uint32_t v = 0; v < flow_nvalues(f); v++)
             if (slots[v] && flow_kept_by(f, s, v))
                 flow_kept_by(f, s, v)->left = f->now.values[v].meaning;
         flow_note_loop(f, TP_FLOW_END, counter, count);

@@ -61,19 +61,28 @@ void flow_make_kept(flow *f)
     }
 }
 
-/* Integers that are assigned there, in any turn. */
+/* A symbol for what the loop carries in this value, one of the body's or a kept element. */
+static void add_carried(flow *f, const tp_statement *loop, tp_vid value)
+{
+    if (f->out->kept.len >= MOST_KEPT || flow_kept_by(f, loop, (uint32_t)value))
+        return;
+    tp_kept k = {.loop = loop, .value = value, .known = true, .var = f->out->vars.len};
+    k.head = flow_new_variable(f, "carried", tp_const(f->a->p, 1));
+    tp_push(f->a->arena, f->out->kept, k);
+    flow_set_range(f, &f->out->kept.at[f->out->kept.len - 1]);
+}
+
+/* Integers that are assigned there, in any turn, and those of SMEM that are stored to. */
 static void add_assigned(flow *f, const tp_statement *loop, const tp_region *r)
 {
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
         const tp_value *x = s->kind == TP_ASSIGN ? &f->p->values.at[s->var] : NULL;
-        if (x && x->dtype == TP_I32 && !x->rank && f->feeds[s->var] && f->out->kept.len < MOST_KEPT &&
-            !flow_kept_by(f, loop, (uint32_t)s->var)) {
-            tp_kept k = {.loop = loop, .value = s->var, .known = true, .var = f->out->vars.len};
-            k.head = flow_new_variable(f, "carried", tp_const(f->a->p, 1));
-            tp_push(f->a->arena, f->out->kept, k);
-            flow_set_range(f, &f->out->kept.at[f->out->kept.len - 1]);
-        }
+        if (x && x->dtype == TP_I32 && !x->rank && f->feeds[s->var])
+            add_carried(f, loop, s->var);
+        for (uint32_t k = 0; tp_writes(s) && k < f->nkept; k++)
+            if (f->out->kept.at[k].operand == s->access->operand && f->kept_feeds[s->access->operand])
+                add_carried(f, loop, flow_kept_value(f, k));
         add_assigned(f, loop, &s->test);
         add_assigned(f, loop, &s->body);
         add_assigned(f, loop, &s->orelse);

@@ -158,13 +158,13 @@ static tp_expr said_guard(proof *x, tp_expr turn, tp_expr guard)
     uint32_t n = tp_conjuncts(x->a, guard, all, ROOM);
     for (uint32_t i = 0; i < n; i++)
         if (!is_renewed(x, turn, all[i]))
-            next = tp_op2(p, TP_E_AND, next, all[i]);
+            next = tp_and(p, next, all[i]);
     for (uint32_t i = 0; i < x->f->kept.len; i++) {
         const tp_kept *k = &x->f->kept.at[i];
         int64_t size = is_of(k, turn) && k->left.id ? values_of(x, k) : 0;
         for (int64_t v = 0; v < size && size > 1; v++)
             if (fleet_follows(x, &guard, 1, tp_op2(p, TP_E_EQ, k->left, tp_const(p, v)))) {
-                next = tp_op2(p, TP_E_AND, next, tp_op2(p, TP_E_EQ, k->head, tp_const(p, v)));
+                next = tp_and(p, next, tp_op2(p, TP_E_EQ, k->head, tp_const(p, v)));
                 break;
             }
     }
@@ -221,7 +221,7 @@ bool fleet_lasts(proof *x, const fleet *first, uint32_t without, fleet *out)
             while (!tp_same(asked[at], parts[k]))
                 at++;
             if (!(without >> at & 1))
-                guard = tp_op2(p, TP_E_AND, guard, parts[k]);
+                guard = tp_and(p, guard, parts[k]);
         }
         y.guard = guard;
         tp_push(x->a->arena, *out, y);

@@ -115,6 +115,13 @@ static const char *const IDIOMS[][MOST_LINES] = {
      "    state[1] = 0", "    n = i + 1", "    for t in range(i + 1, N):", "        n = n + 1 if rows[n] == 0 else n",
      "    copy_wait(buf[s, :, :], buf[s, :, :], sem[0])", "    o[...] = buf[s, :, :]",
      "    if n < N:", "        copy_start(x[ds(2 * n, 2), :], buf[1 - s, :, :], sem[0])", "    state[0] = 1 - s"},
+    /* the slot in SMEM, turned by a loop over one or two blocks of the row */
+    {"if i == 0:", "    state[0] = 0", "    state[1] = 1", "for t in range(rows[i] + 1):", "    s = state[0]",
+     "    n = i + 1 if t + 1 > rows[i] else i",
+     "    if state[1] == 1:", "        copy_start(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])", "    state[1] = 0",
+     "    if n < N:", "        copy_start(x[ds(2 * n, 2), :], buf[1 - s, :, :], sem[1 - s])",
+     "        state[0] = 1 - s", "    copy_wait(x[ds(2 * i, 2), :], buf[s, :, :], sem[s])",
+     "    o[...] = buf[s, :, :]"},
     /* semaphores that count: from step to step, by loops, credits for two, two axes */
     {"if i + 1 < num_programs(i):", "    semaphore_signal(count[(i + 1) % 2])",
      "if i > 0:", "    semaphore_wait(count[i % 2])", "o[...] = full((2, 4), 1, float32)"},
@@ -221,6 +228,8 @@ static void change(program *p)
         {"state[0] = 0", "state[0] = 1"},
         {"1 - s", "(s + 1) % 2"},
         {"1 - s", "(s + i) % 2"},
+        {"t + 1 > rows[i]", "t > rows[i]"},
+        {"rows[i] + 1", "rows[i]"},
     };
     uint32_t at = below(p, p->n), other = below(p, p->n);
     tp_str line = p->lines[at];

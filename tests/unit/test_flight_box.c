@@ -45,7 +45,7 @@ typedef struct program {
     uint32_t n;
     bool one;     /* one semaphore for both buffers, else one each */
     bool carried; /* steps are turns of a loop, which carries the slot */
-    bool kept;    /* steps keep the slot in SMEM */
+    bool kept;    /* steps keep the slot in SMEM; turns, if it is carried */
     bool late;    /* and the first one of them does not turn it */
 } program;
 
@@ -185,10 +185,11 @@ static const char *spec_of(tp_arena *a, const program *p)
         if (o->kind == USE)
             tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
     }
-    if (p->carried)
+    if (p->carried && !p->kept)
         tp_buf_printf(&b, ", \"    s = %s\"", p->late ? "1 - s if i > 0 else s" : "1 - s");
     if (p->kept)
-        tp_buf_printf(&b, ", \"state[0] = %s\"", p->late ? "1 - s if i > 0 else s" : "1 - s");
+        tp_buf_printf(&b, ", \"%sstate[0] = %s\"", p->carried ? "    " : "",
+                      p->late ? "1 - s if i > 0 else s" : "1 - s");
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
                      "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
@@ -199,9 +200,10 @@ static const char *spec_of(tp_arena *a, const program *p)
                      "\"semaphore\", \"shape\": [2]}, {\"name\": \"state\", \"dtype\": \"int32\", \"shape\": [1], "
                      "\"memory_space\": \"smem\"}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
                      p->carried ? "g" : "i", p->carried ? "1" : "N", p->carried ? "2" : "2 * N", p->carried ? "g" : "i",
-                     p->carried ? ", \"s = full((), 0, int32)\", \"for i in range(N):\""
-                     : p->kept  ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\""
-                                : "",
+                     p->carried && p->kept ? ", \"state[0] = 0\", \"for i in range(N):\", \"    s = state[0]\""
+                     : p->carried          ? ", \"s = full((), 0, int32)\", \"for i in range(N):\""
+                     : p->kept             ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\""
+                                           : "",
                      TP_FMT(tp_buf_view(&b)))
         .p;
 }
@@ -345,8 +347,10 @@ static void lint_says_what_all_schedules_do(void **unused)
         for (uint32_t i = 0; i < 2; i++) {
             extend(&(program){.one = one, .carried = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .kept = true}, &ALPHABETS[i], &t);
+            extend(&(program){.one = one, .carried = true, .kept = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .carried = true, .late = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .kept = true, .late = true}, &ALPHABETS[i], &t);
+            extend(&(program){.one = one, .carried = true, .kept = true, .late = true}, &ALPHABETS[i], &t);
         }
     print_message(
         "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
