@@ -145,7 +145,7 @@ const tp_multiplier *tp_multiplier_here(void)
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
 {
-    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL);
+    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL, NULL);
 }
 
 /* ---- modulo primes ---- */
@@ -170,7 +170,7 @@ enum { TERMS = 14 };
         memset(r, 0, m *n * sizeof *r);                                                                                \
         for (size_t t = 0; t < k; t += TERMS) {                                                                        \
             size_t some = k - t < TERMS ? k - t : TERMS;                                                               \
-            by->u64(m, n, some, a + t, (tp_steps){k, 1}, b + t * n, (tp_steps){n, 1}, room, r, r);                     \
+            by->u64(m, n, some, a + t, (tp_steps){k, 1}, b + t * n, (tp_steps){n, 1}, room, r, r, NULL);               \
             name##_fold(m *n, r, t + some == k);                                                                       \
         }                                                                                                              \
     }

@@ -2,7 +2,7 @@
  * from 0. Of float32 a product and its sum are rounded once, together (fma, IEEE 754-2008, 5.4.1), of others each for
  * itself. The result does not depend on the instruction set. r does not overlap. With `onto`, which lies as r does,
  * onto[m][n] becomes base[m][n], which may be the same memory, plus the element of the product, and r holds nothing in
- * particular. */
+ * particular. `ahead`, or NULL: all of it is asked for beside the work, evenly. */
 #ifndef TP_MULTIPLY_H
 #define TP_MULTIPLY_H
 
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ahead.h"
 #include "base/vectorised.h"
 
 /* Two 16-bit integers, the first of them low: terms 2 t and 2 t + 1 of an element of a or b. An odd last one has a 0
@@ -28,21 +29,21 @@ typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
     void (*f32)(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb, float *r,
-                const float *base, float *onto);
+                const float *base, float *onto, tp_ahead *ahead);
     void (*f64)(size_t m, size_t n, size_t k, const double *a, tp_steps sa, const double *b, tp_steps sb, double *r,
-                const double *base, double *onto);
+                const double *base, double *onto, tp_ahead *ahead);
     /* modulo 2^32 */
     void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, tp_steps sa, const uint32_t *b, tp_steps sb,
-                uint32_t *r, const uint32_t *base, uint32_t *onto);
+                uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead);
     /* of words whose upper halves are 0; modulo 2^64 */
     void (*u64)(size_t m, size_t n, size_t k, const uint64_t *a, tp_steps sa, const uint64_t *b, tp_steps sb,
-                uint64_t *r, const uint64_t *base, uint64_t *onto);
+                uint64_t *r, const uint64_t *base, uint64_t *onto, tp_ahead *ahead);
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
-                  tp_pair *r, const tp_pair *base, tp_pair *onto);
+                  tp_pair *r, const tp_pair *base, tp_pair *onto, tp_ahead *ahead);
     /* k quads; r: sums modulo 2^32. NULL: this set has no instruction for them. */
     void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
-                  tp_quad *r, const tp_quad *base, tp_quad *onto);
+                  tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
     bool (*quads_run_here)(void); /* where quads are and the set runs */
 } tp_multiplier;
 

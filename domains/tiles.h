@@ -197,22 +197,24 @@ static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, tp_steps
 }
 
 /* A part of the next panel, on its way while a tile is computed: its rows lie too far from each other for the
- * processor to see what comes. */
+ * processor to see what comes. Of a row that shares its first line with the panel before, that one is there. */
 static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t to)
 {
     for (size_t t = from; t < to; t++) {
-        __builtin_prefetch(b + t * ldb, 0, 2);
-        __builtin_prefetch(b + t * ldb + WIDTH / 2, 0, 2);
+        __builtin_prefetch(b + t * ldb + WIDTH / 2 - 1, 0, 2);
+        __builtin_prefetch(b + t * ldb + WIDTH - 1, 0, 2);
     }
 }
 
 static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa, const ELEMENT *b,
-                                     tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto)
+                                     tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto, tp_ahead *ahead)
 {
     const size_t ldb = sb.row;
     /* a vector of them is one line of the cache; passes end with whole tiles */
     _Alignas(64) ELEMENT panel[DEPTH * WIDTH], block[DEPTH * (HEIGHT + ROWS)];
     size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
+    const size_t tiles = ((k + DEPTH - 1) / DEPTH) * ((m + ROWS - 1) / ROWS) * ((n + WIDTH - 1) / WIDTH),
+                 lines = ahead && tiles ? ahead->lines / tiles + 1 : 0; /* beside a tile */
     for (size_t i = 0; i < m * n && k == 0; i++)
         *(onto ? onto + i : r + i) = onto ? base[i] + 0 : 0;
     for (size_t t = 0, depth; t < k; t += depth) {
@@ -228,6 +230,8 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             size_t j = 0;
             for (; high == 1 && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH) {
                 size_t at = i0 * n + j;
+                if (ahead)
+                    tp_ahead_ask(ahead, WIDEST / 2 * lines);
                 NAME(wide_tile)
                 (depth, x.packed ? block : top, b + t * ldb + j, ldb, r + at, t == 0, old + at,
                  last ? last + at : NULL);
@@ -244,6 +248,8 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
                     x.at = x.packed ? block + i * depth : top + i * sa.row;
                     size_t at = (i0 + i) * n + j;
                     ELEMENT *sum = last ? last + at : NULL;
+                    if (ahead)
+                        tp_ahead_ask(ahead, lines);
                     if (at_once && n - j >= 2 * WIDTH)
                         NAME(fetch)(b + t * ldb + j + WIDTH, ldb, i * depth / high, (i + rows) * depth / high);
                     else if (at_once && t + depth < k)

@@ -126,6 +126,12 @@ const char *tp_window_at(const tp_machine *m, const tp_ref *r)
     return (const char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
 }
 
+static void empty(tp_ahead *a)
+{
+    a->n = a->now = 0;
+    a->row = a->byte = a->lines = 0;
+}
+
 /* Of steps that are taken as one, too? */
 static bool is_awaited(const tp_ref *r)
 {
@@ -134,13 +140,19 @@ static bool is_awaited(const tp_ref *r)
     return r->awaited && (size_t)c->dims[c->rank - 1] * size <= LONG && c->n * size <= MOST;
 }
 
-static void await(tp_ahead *a, const tp_ref *r, const char *at)
+static void await(tp_ahead *a, const char *at, ptrdiff_t pitch, size_t rows, size_t bytes)
 {
-    const tp_cells *c = &r->cells;
-    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1], skew = (uintptr_t)at % TP_AHEAD_LINE;
-    tp_ahead_part p = {at - skew, r->pitch * (ptrdiff_t)size, c->n / row, row * size + skew};
+    size_t skew = (uintptr_t)at % TP_AHEAD_LINE;
+    tp_ahead_part p = {at - skew, pitch, rows, bytes + skew};
     a->part[a->n++] = p;
     a->lines += p.rows * ((p.bytes + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE);
+}
+
+static void await_window(tp_ahead *a, const tp_ref *r, const char *at)
+{
+    const tp_cells *c = &r->cells;
+    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1];
+    await(a, at, r->pitch * (ptrdiff_t)size, c->n / row, row * size);
 }
 
 static void ask_now(const char *at, ptrdiff_t pitch, size_t rows, size_t bytes)
@@ -154,12 +166,11 @@ void tp_look_ahead(tp_machine *m)
 {
     tp_ahead *a = &m->ahead;
     int64_t now[TP_MAX_AXES];
+    empty(a);
+    m->ahead_of = 1;
     if (!m->looks_ahead)
         return;
-    a->n = a->now = 0;
-    a->row = a->byte = a->lines = 0;
     bool any = next_axes(m, now);
-    m->ahead_of = 1;
     for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
         tp_ref *r = &m->refs[i];
         const char *at = r->jumps || is_awaited(r) ? tp_window_at(m, r) : NULL;
@@ -170,7 +181,7 @@ void tp_look_ahead(tp_machine *m)
         r->comes = at != r->cells.data ? at : NULL;
         if (!r->comes)
             continue;
-        await(a, r, at);
+        await_window(a, r, at);
         m->ahead_of = r->cells.n > m->ahead_of ? r->cells.n : m->ahead_of;
     }
     for (uint32_t x = 0; x < m->k->naxes; x++)
@@ -189,19 +200,29 @@ void tp_ahead_now(const tp_machine *m, const tp_ref *r)
     tp_ahead a = {.n = 0};
     if (!is_awaited(r) || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
         return;
-    await(&a, r, r->cells.data);
+    await_window(&a, r, r->cells.data);
     tp_ahead_ask(&a, a.lines);
 }
 
-void tp_ahead_copy(const tp_cells *c)
+void tp_ahead_copy(tp_machine *m, const tp_cells *c)
 {
-    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1];
-    if (c->n * size > MOST_AT_ONCE || c->flat_row || !row)
+    size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1], bytes = c->n * size;
+    tp_ahead *a = &m->ahead;
+    if (c->flat_row || !row || bytes > MOST)
         return;
+    tp_ahead_part p = {c->data, 0, 1, bytes};
     if (c->viewed)
-        ask_now(c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size);
-    else
-        ask_now(c->data, 0, 1, c->n * size);
+        p = (tp_ahead_part){c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size};
+    if (bytes <= MOST_AT_ONCE) {
+        ask_now(p.at, p.pitch, p.rows, p.bytes);
+        return;
+    }
+    if (a->now == a->n)
+        empty(a);
+    if (a->n == TP_AHEAD_PARTS)
+        return;
+    await(a, p.at, p.pitch, p.rows, p.bytes);
+    m->ahead_of = c->n > m->ahead_of ? c->n : m->ahead_of;
 }
 
 /* Is k, of memory that several look at, the one that comes to it first? */

@@ -225,16 +225,16 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 }
 
 static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r,
-                     const void *base, void *onto)
+                     const void *base, void *onto, tp_ahead *ahead)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
-    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
-    case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
-    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
-    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
+    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_F64:
-    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto); break;
+    case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     }
 }
 
@@ -318,7 +318,7 @@ static void add_offsets(offsets o, size_t m, size_t n, size_t k, const tp_quad *
         return;
     for (size_t t = 0; t < quads; t++)
         less[t] = o.less * 0x01010101;
-    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room, NULL, NULL);
+    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room, NULL, NULL, NULL);
     for (size_t i = 0; i < m; i++, r += n) {
         uint32_t sum = 0;
         for (size_t t = 0; o.more && t < quads; t++)
@@ -377,6 +377,7 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
     offsets o = {acc == ACC_QUADS && a->dtype == TP_I8 ? 128 : 0, acc == ACC_QUADS && b->dtype == TP_U8 ? 128 : 0};
     const char *x, *y;
     tp_steps sx = {terms, 1}, sy = {n, 1};
+    tp_ahead *ahead = m->ahead.now < m->ahead.n ? &m->ahead : NULL;
     size_t pitch;
     if (acc == ACC_PAIRS) { /* neighbours have to be neighbours */
         tp_flatten(&m->values[i->args[0]]);
@@ -404,7 +405,8 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to);
+        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
+                 ahead);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
                     (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(end - of_offsets));
     }

@@ -313,7 +313,7 @@ static bool copy_later(tp_machine *m, const tp_statement *statement, tp_ref *r, 
     if (!r->late)
         r->late = TP_NEWN(m->arena, tp_late, MOST_LATE);
     r->late[r->nlate++] = (tp_late){*s, *value};
-    tp_ahead_copy(value);
+    tp_ahead_copy(m, value);
     return true;
 }
 

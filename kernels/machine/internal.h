@@ -321,8 +321,8 @@ void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
-/* What a copy of the body brings, which is made when somebody looks at it. */
-void tp_ahead_copy(const tp_cells *c);
+/* What a copy of the body brings, which is made when somebody looks at it: at once, or beside work that comes first. */
+void tp_ahead_copy(tp_machine *m, const tp_cells *c);
 /* Values that are read in one go, shifted against each other, come to their memory in jumps that the processor does not
  * foresee. Bytes from what is read of value k of them to what it should ask for: on in a long row, else rows on; 0:
  * nothing. */

@@ -113,9 +113,11 @@ static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
             bool x = way & 1, y = way & 2, adds = way >= 4, elsewhere = way >= 8;                                      \
             T *sum = malloc((s.m * s.n + 1) * sizeof(T));                                                              \
             memcpy(sum, elsewhere ? want : onto, s.m *s.n * sizeof(T));                                                \
+            tp_ahead ahead = {{{(const char *)b, TP_AHEAD_LINE, s.k, 1}}, 1, 0, 0, 0, s.k};                            \
             by->field(s.m, s.n, s.k, x ? turned_a : apart, x ? (tp_steps){1, s.m} : (tp_steps){rows, 1},               \
                       y ? turned_b : b, y ? (tp_steps){1, s.k} : (tp_steps){s.n, 1}, got, elsewhere ? onto : sum,      \
-                      adds ? sum : NULL);                                                                              \
+                      adds ? sum : NULL, adds ? &ahead : NULL);                                                        \
+            assert_true(!adds || ahead.now == ahead.n || !(s.m && s.n && s.k));                                        \
             if (memcmp(adds ? added : want, adds ? sum : got, s.m * s.n * sizeof(T)) != 0)                             \
                 fail_msg("%s of %s differs at %zu x %zu x %zu, way %u, seed %u", #field, by->name, s.m, s.n, s.k, way, \
                          round);                                                                                       \
@@ -165,7 +167,7 @@ static void products_and_sums_are_rounded_once(void **state)
                 for (const tp_multiplier *by = all; by < all + n; by++) {
                     if (!by->runs_here())
                         continue;
-                    by->f32(1, 1, 2, a, (tp_steps){2, 1}, b, (tp_steps){1, 1}, &r, NULL, NULL);
+                    by->f32(1, 1, 2, a, (tp_steps){2, 1}, b, (tp_steps){1, 1}, &r, NULL, NULL, NULL);
                     if (r != want)
                         fail_msg("%a + %a * %a is %a by %s, not %a", (double)(a[0] * b[0]), (double)a[1], (double)b[1],
                                  (double)r, by->name, (double)want);
