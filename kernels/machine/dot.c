@@ -165,6 +165,14 @@ static const void *lay(accumulator acc, void *to, void *spare, const tp_cells *c
     return pack(acc, to, spare, c, l, &steps->row);
 }
 
+static tp_origin first_of(const tp_origin *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i])
+            return at[i];
+    return 0;
+}
+
 /* First undefined origin of each row (or column) of an operand, packed by way of two rooms for its elements. */
 static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, tp_origin *packed, tp_origin *spare,
                             bool rows)
@@ -172,14 +180,22 @@ static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, tp
     memset(r, 0, l->batch * (rows ? l->first : l->second) * sizeof *r);
     if (c->state == TP_CLEAN)
         return;
-    tp_origins(c, spare);
-    permute(packed, spare, sizeof *spare, c, l);
+    const tp_origin *at = c->shadow;
+    if (c->state != TP_MIXED) {
+        tp_origins(c, spare);
+        at = spare;
+    }
+    if (!in_order(c, l)) {
+        permute(packed, at, sizeof *at, c, l);
+        at = packed;
+    }
     for (size_t b = 0; b < l->batch; b++, r += rows ? l->first : l->second)
-        for (size_t f = 0; f < l->first; f++, packed += l->second)
-            for (size_t s = 0; s < l->second; s++) {
-                tp_origin *line = &r[rows ? f : s];
-                *line = *line ? *line : packed[s];
-            }
+        for (size_t f = 0; f < l->first; f++, at += l->second)
+            if (rows)
+                r[f] = first_of(at, l->second);
+            else
+                for (size_t s = 0; s < l->second; s++)
+                    r[s] = r[s] ? r[s] : at[s];
 }
 
 /* Lines of origins, and two rooms for the elements of either operand. */

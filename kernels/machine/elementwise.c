@@ -227,8 +227,12 @@ static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args
     for (uint32_t a = 0; a < n; a++) {
         if (args[a]->state == TP_CLEAN)
             continue;
-        tp_origin *shadow = tp_materialise(m, out);
         const tp_origin *theirs = args[a]->state == TP_MIXED && args[a]->n == out->n ? args[a]->shadow : NULL;
+        if (theirs && out->state == TP_CLEAN) {
+            memcpy(tp_shadow_unset(m, out), theirs, out->n * sizeof *theirs);
+            continue;
+        }
+        tp_origin *shadow = tp_materialise(m, out);
         for (size_t i = 0; theirs && i < out->n; i++)
             shadow[i] = shadow[i] ? shadow[i] : theirs[i];
         for (size_t i = 0; !theirs && i < out->n; i++)

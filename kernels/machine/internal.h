@@ -173,11 +173,17 @@ typedef struct tp_machine {
     tp_run_stats stats;
 } tp_machine;
 
+/* May it be noted by a box which elements of a window are defined? */
+static inline bool tp_may_box(const tp_machine *m)
+{
+    const tp_observer *o = m->request->observer;
+    return !(o && o->looks) && !m->devices;
+}
+
 /* May what a statement computes be computed later, elsewhere, or not at all, where no number of the outputs tells? */
 static inline bool tp_may_defer(const tp_machine *m)
 {
-    const tp_observer *o = m->request->observer;
-    return !m->domain && !m->request->coverage && !(o && o->looks) && !m->devices;
+    return !m->domain && !m->request->coverage && tp_may_box(m);
 }
 
 /* Tell the observer, if there is one. */
@@ -199,6 +205,7 @@ _Noreturn void tp_trap_raise(tp_machine *m, const char *rule, tp_str subject, co
     __attribute__((format(printf, 4, 5)));
 /* Tell of one who has part in the trap that is raised next. */
 void tp_tell_side(tp_machine *m, tp_trap_side s);
+/* Memory of an instruction's own, the same from step to step; at first it holds anything. */
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes);
 
 /* machine.c: a walk is prepared once; [from, to) of its steps in grid order; then what no step wrote is a trap. */
@@ -418,6 +425,8 @@ bool tp_cells_hold(const tp_cells *c);
 void tp_make_undefined(tp_cells *c, tp_origin first);
 /* Make the shadow array exist and hold the state. */
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
+/* The same for who writes all of it: it holds anything. */
+tp_origin *tp_shadow_unset(tp_machine *m, tp_cells *c);
 /* Origin of element i, 0 when defined. */
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* Those of all elements, to `to`, which is not the own shadow of c. */

@@ -215,7 +215,7 @@ static void fill_row(tp_ref *r, size_t row, bool inside, const tp_cells *garbage
 static bool fill_around_box(tp_machine *m, tp_ref *r, uint32_t index, tp_cells *garbage)
 {
     tp_cells *c = &r->cells;
-    if (!tp_may_defer(m) || r->operand->role != TP_INPUT || r->operand->valid.id || !c->rank ||
+    if (!tp_may_box(m) || r->operand->role != TP_INPUT || r->operand->valid.id || !c->rank ||
         c->rank != r->operand->rank || !tp_inner_part(r, r->inside.first, r->inside.extent))
         return false;
     size_t rows = c->n / (size_t)c->dims[c->rank - 1];

@@ -216,14 +216,23 @@ void tp_origins(const tp_cells *c, tp_origin *to)
         define_box(c, to);
 }
 
-tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
+tp_origin *tp_shadow_unset(tp_machine *m, tp_cells *c)
 {
     if (!c->shadow)
         c->shadow = tp_alloc_unset(m->arena, c->n * sizeof *c->shadow);
-    if (c->state != TP_MIXED)
-        tp_origins(c, c->shadow);
     c->state = TP_MIXED;
     return c->shadow;
+}
+
+tp_origin *tp_materialise(tp_machine *m, tp_cells *c)
+{
+    tp_shadow_state was = c->state;
+    tp_origin *shadow = tp_shadow_unset(m, c);
+    c->state = was;
+    if (was != TP_MIXED)
+        tp_origins(c, shadow);
+    c->state = TP_MIXED;
+    return shadow;
 }
 
 tp_origin tp_any_undefined(const tp_cells *c)
@@ -379,8 +388,7 @@ static const tp_box_of_cells *box_in(tp_machine *m, tp_cells *to, const tp_cells
 static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (from->state == TP_MIXED) {
-        to->state = TP_CLEAN;
-        memcpy(tp_materialise(m, to), from->shadow, from->n * sizeof *from->shadow);
+        memcpy(tp_shadow_unset(m, to), from->shadow, from->n * sizeof *from->shadow);
     } else {
         to->state = from->state;
         to->origin = from->origin;

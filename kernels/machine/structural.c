@@ -123,7 +123,7 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     }
     const uint8_t *cond = c->data;
     bool sc = c->n == 1 && out->n != 1, sa = a->n == 1 && out->n != 1, sb = b->n == 1 && out->n != 1;
-    tp_origin *shadow = tp_materialise(m, out);
+    tp_origin *shadow = tp_shadow_unset(m, out);
     bool any = false;
     for (size_t e = 0; e < out->n; e++) {
         size_t at = sc ? 0 : e;
@@ -197,7 +197,7 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     const tp_cells *a = &m->values[i->args[0]];
     out->state = TP_CLEAN;
     if (a->state != TP_CLEAN)
-        tp_origins(a, tp_materialise(m, out));
+        tp_origins(a, tp_shadow_unset(m, out));
     if (a->dtype == TP_WEAK_INT && !tp_is_float(out->dtype)) {
         int64_t v = *(const int64_t *)a->data;
         if (v < tp_dtype_min(out->dtype) || v > tp_dtype_max(out->dtype))

@@ -6,7 +6,7 @@
 void *tp_workspace(tp_machine *m, tp_vid v, size_t bytes)
 {
     if (m->workspace_size[v] < bytes) {
-        m->workspace[v] = tp_alloc(m->arena, bytes);
+        m->workspace[v] = tp_alloc_unset(m->arena, bytes);
         m->workspace_size[v] = bytes;
     }
     return m->workspace[v];

@@ -23,15 +23,33 @@ static double wide(tp_rng *rng)
     return ldexp(tp_rng_below(rng, 2) ? m : -m, (int)tp_rng_below(rng, 13) - 6);
 }
 
+/* A float as it is drawn: a number or, where u is above 0, so many times the normal number of two that were drawn,
+ * which is computed later, with others. */
+typedef struct drawn {
+    double value, u, v;
+} drawn;
+
+static drawn plain(double value)
+{
+    return (drawn){.value = value};
+}
+
+static drawn normal_times(double factor, tp_rng *rng)
+{
+    drawn d = {.value = factor};
+    tp_rng_units(rng, &d.u, &d.v);
+    return d;
+}
+
 /* Neighbours are opposite up to a little, or equal, or zeros of both signs. */
-static double near_opposite(tp_rng *rng, double previous, size_t i)
+static drawn near_opposite(tp_rng *rng, drawn previous, size_t i)
 {
     switch (i % 2 ? tp_rng_below(rng, 4) : 4) {
-    case 0: return -previous * (1 + 0x1p-8);
-    case 1: return -previous;
+    case 0: return (drawn){-previous.value * (1 + 0x1p-8), previous.u, previous.v};
+    case 1: return (drawn){-previous.value, previous.u, previous.v};
     case 2: return previous;
-    case 3: return tp_rng_below(rng, 2) ? 0.0 : -0.0;
-    default: return tp_rng_normal(rng);
+    case 3: return plain(tp_rng_below(rng, 2) ? 0.0 : -0.0);
+    default: return normal_times(1, rng);
     }
 }
 
@@ -123,12 +141,13 @@ static int64_t segment(size_t i, int64_t any, bool out, int64_t lo, uint64_t see
 }
 
 /* One element in 16 stands out, and one row in 8. */
-static double spike(tp_rng *rng, bool row)
+static drawn spike(tp_rng *rng, bool row)
 {
-    double v = tp_rng_normal(rng) / 4;
+    drawn d = normal_times(0.25, rng);
     if (tp_rng_below(rng, 16) == 0)
-        v = 3 + (double)tp_rng_below(rng, 64) / 32;
-    return row ? 4 * v : v;
+        d = plain(3 + (double)tp_rng_below(rng, 64) / 32);
+    d.value *= row ? 4 : 1;
+    return d;
 }
 
 /* Of the families of one sign: that of this input. */
@@ -138,24 +157,26 @@ static bool positive(tp_input_family family, uint64_t stream)
 }
 
 /* What stands where; magnitudes are small where they may be, so that exp and what comes of it stay exact enough. */
-static double input_value(tp_input_family family, place *p, tp_rng *rng, uint64_t seed, uint64_t stream)
+static drawn input_value(tp_input_family family, place *p, tp_rng *rng, uint64_t seed, uint64_t stream)
 {
     double noise = (double)tp_rng_below(rng, 64) / 2048, half = (double)tp_rng_below(rng, 3) - 1;
     bool flip = tp_rng_below(rng, 2);
     static const double BEYOND = 0x1p-5; /* noise is below: the ends stand out, however close their neighbours are */
     switch (family) {
-    case TP_INPUT_ASCENDING: return 0.25 + 2 * along(p) + noise + (is_last(p) ? BEYOND : is_first(p) ? -BEYOND : 0);
-    case TP_INPUT_DESCENDING: return 2.25 - 2 * along(p) + noise + (is_first(p) ? BEYOND : is_last(p) ? -BEYOND : 0);
+    case TP_INPUT_ASCENDING:
+        return plain(0.25 + 2 * along(p) + noise + (is_last(p) ? BEYOND : is_first(p) ? -BEYOND : 0));
+    case TP_INPUT_DESCENDING:
+        return plain(2.25 - 2 * along(p) + noise + (is_first(p) ? BEYOND : is_last(p) ? -BEYOND : 0));
     case TP_INPUT_SPIKES: return spike(rng, of_row(p, seed, stream, 8) == 0);
-    case TP_INPUT_TIES: return half;
-    case TP_INPUT_CONSTANT: return ((double)of_row(p, seed, stream, 9) - 4) / 4;
+    case TP_INPUT_TIES: return plain(half);
+    case TP_INPUT_CONSTANT: return plain(((double)of_row(p, seed, stream, 9) - 4) / 4);
     case TP_INPUT_SIGNS:
     case TP_INPUT_OPPOSITE:
-        return (positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32);
-    case TP_INPUT_POWERS: return ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4);
-    case TP_INPUT_LARGE: return 12 * tp_rng_normal(rng);
-    case TP_INPUT_THRESHOLDS: return tp_rng_normal(rng);
-    case TP_INPUT_FRACTIONS: return fabs(small(rng));
+        return plain((positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32));
+    case TP_INPUT_POWERS: return plain(ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4));
+    case TP_INPUT_LARGE: return normal_times(12, rng);
+    case TP_INPUT_THRESHOLDS: return normal_times(1, rng);
+    case TP_INPUT_FRACTIONS: return plain(fabs(small(rng)));
     case TP_INPUT_ZEROS:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
@@ -163,7 +184,7 @@ static double input_value(tp_input_family family, place *p, tp_rng *rng, uint64_
     case TP_INPUT_INTEGERS:
     case TP_INPUT_SMALL: break;
     }
-    return 0;
+    return plain(0);
 }
 
 /* Integers and bools stay within what other families give them: they may be counts or shifts. */
@@ -230,15 +251,15 @@ bool tp_input_tame(tp_input_family family)
 }
 
 /* A float, before its dtype rounds it; `before`: that of the element before. */
-static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng, int64_t range, double before,
-                         uint64_t seed, uint64_t stream)
+static drawn real_value(tp_input_family family, place *p, size_t i, tp_rng *rng, int64_t range, drawn before,
+                        uint64_t seed, uint64_t stream)
 {
     switch (family) {
-    case TP_INPUT_NORMAL: return tp_rng_normal(rng);
-    case TP_INPUT_WIDE: return wide(rng);
+    case TP_INPUT_NORMAL: return normal_times(1, rng);
+    case TP_INPUT_WIDE: return plain(wide(rng));
     case TP_INPUT_CANCEL: return near_opposite(rng, before, i);
-    case TP_INPUT_INTEGERS: return integer_of(p->t->dtype, rng, range);
-    case TP_INPUT_SMALL: return small(rng);
+    case TP_INPUT_INTEGERS: return plain(integer_of(p->t->dtype, rng, range));
+    case TP_INPUT_SMALL: return plain(small(rng));
     case TP_INPUT_ASCENDING:
     case TP_INPUT_DESCENDING:
     case TP_INPUT_SPIKES:
@@ -255,63 +276,76 @@ static double real_value(tp_input_family family, place *p, size_t i, tp_rng *rng
     return input_value(family, p, rng, seed, stream);
 }
 
-/* n numbers of tp_rng_normal() for a float type: what it rounds is computed by vectors, and again where what these may
- * be off could round otherwise. */
-static void normals(tp_dtype t, tp_rng *rng, size_t n, double *to)
+enum { STRIP = 256 };
+
+/* Floats of a strip that are multiples of normal numbers. */
+typedef struct multiples {
+    size_t n, at[STRIP]; /* in the strip */
+    double factor[STRIP], u[STRIP], v[STRIP];
+} multiples;
+
+/* As tp_normal_of() has them: what the float type rounds is computed by vectors, and again where what these may be off
+ * could round otherwise. */
+static void compute_normals(tp_dtype t, const multiples *m, double *to)
 {
-    enum { STRIP = 256 };
-    static const double OFF = 0x1p-46; /* log, cos, a root and two products, by two libraries: less than 2^-49 */
+    static const double OFF = 0x1p-46; /* log, cos, a root and three products, by two libraries: less than 2^-48 */
     tp_loop logs = tp_elementary_here(TP_P_LOG, TP_F64), cosines = tp_elementary_here(TP_P_COS, TP_F64);
-    bool rounds = tp_dtype_roundoff(t) > 0x1p-30 && logs && cosines;
-    double u[STRIP], v[STRIP], logarithm[STRIP], cosine[STRIP], least[STRIP], most[STRIP];
+    bool rounds = tp_dtype_roundoff(t) > 0x1p-30 && tp_dtype_roundoff(t) <= 0x1p-8 /* none is cut */ && logs && cosines;
+    double value[STRIP], cosine[STRIP], least[STRIP], most[STRIP];
     uint32_t cells[STRIP];
-    assert(n <= STRIP);
-    for (size_t k = 0; k < n; k++) {
-        tp_rng_units(rng, &u[k], &v[k]);
-        cosine[k] = 6.283185307179586 * v[k];
+    for (size_t k = 0; k < m->n && rounds; k++)
+        cosine[k] = 6.283185307179586 * m->v[k];
+    if (rounds && m->n) {
+        logs(&TP_ONE_ROW, m->n, m->u, false, NULL, false, value);
+        cosines(&TP_ONE_ROW, m->n, cosine, false, NULL, false, cosine);
+    }
+    for (size_t k = 0; k < m->n && rounds; k++) {
+        value[k] = m->factor[k] * (sqrt(-2 * value[k]) * cosine[k]);
+        least[k] = value[k] * (1 - OFF);
+        most[k] = value[k] * (1 + OFF);
     }
     if (rounds) {
-        logs(&TP_ONE_ROW, n, u, false, NULL, false, logarithm);
-        cosines(&TP_ONE_ROW, n, cosine, false, NULL, false, cosine);
+        tp_put_row_f64(t, cells, 0, m->n, least);
+        tp_get_row_f64(t, cells, 0, m->n, least);
+        tp_put_row_f64(t, cells, 0, m->n, most);
+        tp_get_row_f64(t, cells, 0, m->n, most);
     }
-    for (size_t k = 0; k < n && rounds; k++) {
-        to[k] = sqrt(-2 * logarithm[k]) * cosine[k];
-        least[k] = to[k] * (1 - OFF);
-        most[k] = to[k] * (1 + OFF);
-    }
-    if (rounds) {
-        tp_put_row_f64(t, cells, 0, n, least);
-        tp_get_row_f64(t, cells, 0, n, least);
-        tp_put_row_f64(t, cells, 0, n, most);
-        tp_get_row_f64(t, cells, 0, n, most);
-    }
-    for (size_t k = 0; k < n; k++)
-        if (!rounds || least[k] != most[k])
-            to[k] = tp_normal_of(u[k], v[k]);
+    for (size_t k = 0; k < m->n; k++)
+        to[m->at[k]] = rounds && least[k] == most[k] ? value[k] : m->factor[k] * tp_normal_of(m->u[k], m->v[k]);
 }
 
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream)
 {
-    enum { STRIP = 256 };
     tp_rng rng = tp_rng_new(seed, stream);
     place p = place_new(t);
-    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype),
-         normal = real && family == TP_INPUT_NORMAL && tp_dtype_roundoff(t->dtype) <= 0x1p-8 /* none is cut */;
-    double v = 0, reals[STRIP];
+    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype);
+    drawn d = plain(0);
+    double reals[STRIP];
     int64_t most = family == TP_INPUT_INTEGERS ? range : 8, integers[STRIP];
+    multiples normal;
     for (size_t from = 0, n; from < t->n; from += n) {
         n = t->n - from < STRIP ? t->n - from : STRIP;
-        if (normal)
-            normals(t->dtype, &rng, n, reals);
-        for (size_t k = 0; k < n && !normal; k++) {
-            v = real     ? real_value(family, &p, from + k, &rng, range, v, seed, stream)
-                : placed ? placed_integer(family, &p, from + k, &rng, seed, stream)
-                         : integer_of(t->dtype, &rng, most);
-            reals[k] = real ? tp_dtype_moderate(t->dtype, v) : 0;
-            integers[k] = real ? 0 : (int64_t)v;
+        normal.n = 0;
+        for (size_t k = 0; k < n; k++) {
+            if (real) {
+                d = real_value(family, &p, from + k, &rng, range, d, seed, stream);
+                reals[k] = d.value;
+            } else {
+                integers[k] = (int64_t)(placed ? placed_integer(family, &p, from + k, &rng, seed, stream)
+                                               : integer_of(t->dtype, &rng, most));
+            }
+            if (real && d.u > 0) {
+                normal.at[normal.n] = k;
+                normal.factor[normal.n] = d.value;
+                normal.u[normal.n] = d.u;
+                normal.v[normal.n++] = d.v;
+            }
             if (placed)
                 place_next(&p);
         }
+        compute_normals(t->dtype, &normal, reals);
+        for (size_t k = 0; k < n && real; k++)
+            reals[k] = tp_dtype_moderate(t->dtype, reals[k]);
         if (real)
             tp_put_row_f64(t->dtype, t->data, from, n, reals);
         else
@@ -413,21 +447,20 @@ static double integer_around(const tp_thresholds *t, tp_rng *rng, double any)
     return tp_rng_below(rng, 2) ? floor(c) + next : any;
 }
 
-static void fill_thresholds(const tp_kernel *k, tp_tensor *t, uint64_t seed, uint32_t input)
+static void fill_thresholds(const tp_thresholds *all, tp_tensor *t, uint64_t seed, uint32_t input)
 {
-    tp_thresholds all = tp_thresholds_of(k, input);
     tp_rng rng = tp_rng_new(seed ^ 0x626f756e64, input);
     size_t columns = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
     threshold_row row = {0};
-    for (size_t i = 0; i < t->n && all.n; i++) {
+    for (size_t i = 0; i < t->n && all->n; i++) {
         if (tp_is_float(t->dtype)) {
             if (i % columns == 0)
-                row = threshold_of(&all, seed, input, i / columns);
+                row = threshold_of(all, seed, input, i / columns);
             double v = around_threshold(&row, &rng);
             tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
             continue;
         }
-        double v = integer_around(&all, &rng, integer_of(t->dtype, &rng, 8));
+        double v = integer_around(all, &rng, integer_of(t->dtype, &rng, 8));
         if (tp_dtype_holds(t->dtype, v))
             tp_put_i64(t->dtype, t->data, i, (int64_t)v);
     }
@@ -465,14 +498,18 @@ void tp_keep_values(const tp_kernel *k, const int64_t *env, uint32_t input, tp_t
 static void fill_any(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                      int64_t range, uint64_t seed)
 {
-    tp_fill(t, family, range, seed, input);
+    tp_thresholds all = {.n = 0};
+    if (family == TP_INPUT_THRESHOLDS)
+        all = tp_thresholds_of(k, input);
+    if (!all.n || !tp_is_float(t->dtype)) /* else none would be left */
+        tp_fill(t, family, range, seed, input);
     bool chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT;
     bool bytes =
         family == TP_INPUT_WIDE || family == TP_INPUT_LARGE || family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE;
     if (bytes && !tp_names_positions(k, input))
         fill_bytes(k, t, family, seed, input);
     if (family == TP_INPUT_THRESHOLDS)
-        fill_thresholds(k, t, seed, input);
+        fill_thresholds(&all, t, seed, input);
     if (chosen || family == TP_INPUT_THRESHOLDS || !tp_names_positions(k, input))
         return;
     tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);

@@ -246,9 +246,32 @@ static void normals_are_those_drawn(void **state)
     tp_arena_free(a);
 }
 
+/* What families make of normal numbers, too: in a float type they are the doubles of the same draws, rounded. */
+static void families_are_rounded_doubles(void **state)
+{
+    static const tp_dtype TYPES[] = {TP_F32, TP_BF16, TP_F16, TP_F8E4M3FN};
+    enum { ROWS = 40, COLUMNS = 257, N = ROWS * COLUMNS };
+    tp_arena *a = tp_arena_new(0);
+    (void)state;
+    for (int family = 0; family < TP_INPUT_FAMILIES; family++)
+        for (size_t t = 0; t < sizeof TYPES / sizeof *TYPES; t++) {
+            int64_t dims[] = {ROWS, COLUMNS};
+            tp_tensor x = tp_tensor_new(a, TYPES[t], 2, dims), one = tp_tensor_new(a, TYPES[t], 2, dims),
+                      exact = tp_tensor_new(a, TP_F64, 2, dims);
+            tp_fill(&x, (tp_input_family)family, 8, 78, t);
+            tp_fill(&exact, (tp_input_family)family, 8, 78, t);
+            for (size_t i = 0; i < N; i++)
+                tp_put_f64(TYPES[t], one.data, i, tp_dtype_moderate(TYPES[t], ((const double *)exact.data)[i]));
+            if (memcmp(x.data, one.data, N * tp_dtype_size(TYPES[t])) != 0)
+                fail_msg("%s inputs of %s", tp_input_name((tp_input_family)family), tp_dtype_info(TYPES[t])->name);
+        }
+    tp_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(drawn_inside),
-                                       cmocka_unit_test(normals_are_those_drawn)};
+                                       cmocka_unit_test(normals_are_those_drawn),
+                                       cmocka_unit_test(families_are_rounded_doubles)};
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }
