@@ -14,9 +14,9 @@
 
 enum {
     MOST_SIGHTINGS = 4000, /* at a place */
-    MOST_EXECUTED = 200000,
-    ENOUGH = 20000, /* executed: no further sizes */
-    WIDE = 9,       /* sizes that are tried, from the least one on */
+    MOST_EXECUTED = 25000, /* of one element at one vector of sizes: what was seen by then has to do */
+    ENOUGH = 20000,        /* executed: no further sizes */
+    WIDE = 9,              /* sizes that are tried, from the least one on */
 };
 
 static bool any_counts(const tally *t, uint32_t from, uint32_t to)
@@ -71,7 +71,8 @@ static bool execute(tally *t, uint32_t from, uint32_t to, int64_t *env)
     for (uint32_t i = from; i < to; i++) {
         const tp_flow_event *e = &t->x->f->events.at[i];
         int64_t yes, n;
-        if (t->executed++ > MOST_EXECUTED)
+        t->cut = t->executed++ >= t->most;
+        if (t->cut)
             return false;
         if (e->kind == TP_FLOW_LOOP) {
             uint32_t end = flight_loop_end(t->x->f, i);
@@ -99,7 +100,8 @@ static bool execute(tally *t, uint32_t from, uint32_t to, int64_t *env)
     return true;
 }
 
-/* All steps at these sizes, in order. */
+/* All steps at these sizes, in order; of a long axis whose steps do not follow each other the first ones and the last.
+ */
 static bool execute_steps(tally *t, uint32_t axis, int64_t *env)
 {
     const tp_kernel *k = t->x->a->k;
@@ -108,8 +110,10 @@ static bool execute_steps(tally *t, uint32_t axis, int64_t *env)
     if (axis < k->naxes) {
         int64_t *at = &env[k->axes[axis].sym];
         bool good = tally_evaluates(t, k->axes[axis].steps, env, &n);
-        for (*at = 0; good && *at < n; ++*at)
+        for (*at = 0; good && *at < n; ++*at) {
+            *at = axis < t->axis && *at == WIDE && n > 2 * WIDE ? n - 1 : *at;
             good = execute_steps(t, axis + 1, env);
+        }
         return good;
     }
     for (uint32_t i = t->axis; i < k->naxes; i++)
@@ -145,7 +149,8 @@ static bool execute_elements(tally *t, int64_t *env)
             there &= tally_evaluates(t, o->ref_shape[d], env, &n) && n > (i == SOME - 1 ? 0 : i);
             env[t->any[d].sym] = i == SOME - 1 ? n - 1 : i;
         }
-        good = !there || execute_steps(t, 0, env);
+        t->most = t->executed + MOST_EXECUTED;
+        good = !there || execute_steps(t, 0, env) || t->cut;
     }
     return good;
 }
@@ -155,7 +160,7 @@ static bool execute_some(tally *t)
 {
     tp_analysis *a = t->x->a;
     uint32_t points = 0;
-    for (int64_t i = 0; i < WIDE + a->nsizes && (points < 2 || t->executed < ENOUGH); i++) {
+    for (int64_t i = 0; i < (a->nsizes ? WIDE : 1) + a->nsizes && (points < 2 || t->executed < ENOUGH); i++) {
         int64_t *env = TP_NEWN(t->work, int64_t, tp_sym_count(a->p));
         for (uint32_t s = 0; s < a->nsizes; s++)
             env[a->vars[s].sym] = size_at(a, &a->vars[s], i < WIDE ? i : i - WIDE == s ? WIDE - 1 : 2);
@@ -165,7 +170,7 @@ static bool execute_some(tally *t)
         if (!execute_elements(t, env))
             return false;
     }
-    return points > 1;
+    return points > (a->nsizes > 0);
 }
 
 /* ---- proving ---- */

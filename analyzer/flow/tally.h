@@ -30,7 +30,8 @@ typedef struct tally {
     tp_expr *before; /* not NULL: by event, what is found before it */
     sightings *seen;
     tp_expr *held; /* the guess, once there is one */
-    uint32_t executed;
+    uint32_t executed, most;
+    bool cut;       /* it was, before the end */
     int64_t now;    /* while executing */
     tp_arena *work; /* what lasts for this counter */
 } tally;

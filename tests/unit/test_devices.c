@@ -112,6 +112,27 @@ static void all_is_proven_for_all_sizes(void **state)
     json_object_put(r);
 }
 
+/* The record of lint, with all sizes fixed; `spec` goes. */
+static struct json_object *fixed_at(place *p, struct json_object *spec, int devices, int rows, int columns, int n)
+{
+    struct json_object *sizes = json_object_new_object();
+    json_object_object_add(sizes, "D", json_object_new_int(devices));
+    json_object_object_add(sizes, "R", json_object_new_int(rows));
+    json_object_object_add(sizes, "C", json_object_new_int(columns));
+    json_object_object_add(sizes, "N", json_object_new_int(n));
+    json_object_object_add(spec, "sizes", sizes);
+    json_object_object_add(spec, "target", json_object_new_string("none"));
+    const char *text = json_object_to_json_string(spec), *path = put(p, "fixed.tile.json", text, strlen(text));
+    outcome o = RUN(p->a, "lint", path, "--format", "json");
+    json_object_put(spec);
+    return record_of(p->a, &o);
+}
+
+static struct json_object *findings_of(struct json_object *record)
+{
+    return member(json_object_array_get_idx(member(record, "specs"), 0), "findings");
+}
+
 /* With all sizes fixed nothing is left open: one run stands for every order of the devices. */
 static void the_only_run_proves(void **state)
 {
@@ -119,17 +140,8 @@ static void the_only_run_proves(void **state)
     glob_t g;
     assert_int_equal(glob("tests/devices/*.tile.json", 0, NULL, &g), 0);
     for (size_t i = 0; i < g.gl_pathc; i++) {
-        struct json_object *spec = json_object_from_file(g.gl_pathv[i]), *sizes = json_object_new_object();
-        json_object_object_add(sizes, "D", json_object_new_int(4));
-        json_object_object_add(sizes, "R", json_object_new_int(5));
-        json_object_object_add(sizes, "C", json_object_new_int(3));
-        json_object_object_add(sizes, "N", json_object_new_int(256));
-        json_object_object_add(spec, "sizes", sizes);
-        json_object_object_add(spec, "target", json_object_new_string("none"));
-        const char *text = json_object_to_json_string(spec), *path = put(p, "fixed.tile.json", text, strlen(text));
-        outcome o = RUN(p->a, "lint", path, "--format", "json");
-        struct json_object *r = record_of(p->a, &o),
-                           *findings = member(json_object_array_get_idx(member(r, "specs"), 0), "findings");
+        struct json_object *r = fixed_at(p, json_object_from_file(g.gl_pathv[i]), 4, 5, 3, 256),
+                           *findings = findings_of(r);
         bool flights = false;
         for (size_t f = 0; f < json_object_array_length(findings); f++) {
             struct json_object *x = json_object_array_get_idx(findings, f);
@@ -142,9 +154,63 @@ static void the_only_run_proves(void **state)
         if (!flights)
             fail_msg("%s: TP504 is not proven by the only run", g.gl_pathv[i]);
         json_object_put(r);
-        json_object_put(spec);
     }
     globfree(&g);
+}
+
+enum { RING = 1000, ROWS = 100, COLUMNS = 64 }; /* far more than are executed, or counted one by one */
+
+/* What is proven for any number of devices is proven for a large one. */
+static void many_devices_are_proven(void **state)
+{
+    place *p = *state;
+    glob_t g;
+    assert_int_equal(glob("tests/devices/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+        struct json_object *r = fixed_at(p, json_object_from_file(g.gl_pathv[i]), RING, ROWS, COLUMNS, 64),
+                           *findings = findings_of(r);
+        for (size_t f = 0; f < json_object_array_length(findings); f++) {
+            struct json_object *x = json_object_array_get_idx(findings, f);
+            const char *verdict = string_of(x, "verdict");
+            if (strcmp(verdict, "unknown") == 0 || strcmp(verdict, "violated") == 0)
+                fail_msg("%s: %s %s", g.gl_pathv[i], string_of(x, "rule"), verdict);
+        }
+        json_object_put(r);
+    }
+    globfree(&g);
+}
+
+/* ... and a defect is not. */
+static void defects_of_many_devices_are_not(void **state)
+{
+    place *p = *state;
+    struct json_object *all = json_object_from_file("tests/devices/defects.json"), *entries = member(all, "defects");
+    const char *every = getenv("TEST_EVERY");
+    size_t step = every ? strtoul(every, NULL, 10) : 4;
+    unsigned tried = 0;
+    for (size_t i = 0; i < json_object_array_length(entries); i += step ? step : 1) {
+        struct json_object *entry = json_object_array_get_idx(entries, i);
+        const char *rule = string_of(entry, "rule");
+        tp_str text = changed(p, tp_printf(p->a, "%s.tile.json", string_of(entry, "in")).p, member(entry, "change"));
+        struct json_object *spec = json_tokener_parse(tp_cstr(p->a, text));
+        assert_non_null(spec);
+        if (strcmp(rule, "TP701") == 0) { /* of results */
+            json_object_put(spec);
+            continue;
+        }
+        struct json_object *r = fixed_at(p, spec, RING, ROWS, COLUMNS, 64), *findings = findings_of(r);
+        bool open = false;
+        for (size_t f = 0; f < json_object_array_length(findings); f++) {
+            struct json_object *x = json_object_array_get_idx(findings, f);
+            open |= strcmp(string_of(x, "rule"), rule) == 0 && strcmp(string_of(x, "verdict"), "proven") != 0;
+        }
+        if (!open)
+            fail_msg("%s is proven of %s", rule, json_object_to_json_string(entry));
+        tried++;
+        json_object_put(r);
+    }
+    print_message("%u defects at %d devices, or at %d by %d\n", tried, RING, ROWS, COLUMNS);
+    json_object_put(all);
 }
 
 /* Where a copy arrives grows too large once modulos are choices: that is not known, and what else is known stays so. */
@@ -195,6 +261,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(look_alikes_are_left_in_peace, make_place, drop_place),
         cmocka_unit_test_setup_teardown(all_is_proven_for_all_sizes, make_place, drop_place),
         cmocka_unit_test_setup_teardown(the_only_run_proves, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(many_devices_are_proven, make_place, drop_place),
+        cmocka_unit_test_setup_teardown(defects_of_many_devices_are_not, make_place, drop_place),
         cmocka_unit_test_setup_teardown(places_that_grow_too_large_leave_the_rest_known, make_place, drop_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
