@@ -4,6 +4,9 @@
 #include "base/checked.h"
 #include "demand/internal.h"
 
+/* Statements that are followed stay: memory for each, which costs as much as several operations. */
+enum { EVENT_COST = 4, SLICE_COST = 4 };
+
 static event *event_new(tp_demand *d, event_kind kind, tp_vid vid, moment *m)
 {
     event *e = TP_NEW(d->arena, event);
@@ -11,7 +14,7 @@ static event *event_new(tp_demand *d, event_kind kind, tp_vid vid, moment *m)
     e->vid = vid;
     e->when = m;
     e->id = d->ids++;
-    demand_charge(d, 1);
+    demand_charge(d, EVENT_COST);
     return e;
 }
 
@@ -32,6 +35,7 @@ static const slice *resolve(tp_demand *d, const tp_access *a)
 {
     const shape *ref = &d->refs[a->operand];
     slice *s = TP_NEW(d->arena, slice);
+    demand_charge(d, SLICE_COST);
     s->rank = ref->rank;
     for (uint32_t i = 0; i < s->rank; i++) {
         const tp_subscript *sub = &a->subs[i];
@@ -105,6 +109,7 @@ static void follow_loop(tp_demand *d, moment *m, const tp_statement *s)
     int64_t turns;
     if (!tp_turns(lo, hi, s->by, &turns))
         demand_give_up(d, TP_DEMAND_TOO_FAR, "a loop of the body has too many turns");
+    demand_afford(d, turns); /* what will not come to the last turn is not begun */
     for (int64_t k = 0; k < turns; k++) {
         event *e = event_new(d, EVENT_NUMBER, s->var, m);
         e->number = (double)(lo + k * s->by);

@@ -174,6 +174,8 @@ model demand_model(tp_prim p);
 _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void demand_not_modelled(tp_demand *d, tp_prim p);
+/* Gives up unless n operations are left; charge: and takes them. */
+void demand_afford(tp_demand *d, int64_t n);
 void demand_charge(tp_demand *d, int64_t n);
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane);
 /* The one lane of a value that decides: an index, a bound, a branch. Gives up when it is undefined. */

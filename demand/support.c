@@ -15,10 +15,15 @@ _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const cha
     tp_leave(d->arena, TP_E_LIMIT);
 }
 
-void demand_charge(tp_demand *d, int64_t n)
+void demand_afford(tp_demand *d, int64_t n)
 {
     if (n > d->o.budget - d->work)
         demand_give_up(d, TP_DEMAND_TOO_FAR, "it takes more than %lld operations", (long long)d->o.budget);
+}
+
+void demand_charge(tp_demand *d, int64_t n)
+{
+    demand_afford(d, n);
     d->work += n;
     tp_spend(d->arena, n);
 }
