@@ -112,19 +112,34 @@ tp_vid lower_coerce(tp_lower *l, tp_vid v, tp_dtype dtype, const tp_node *n)
     return lower_cast(l, v, dtype, n);
 }
 
+/* Are they the same for sizes that are multiples: with 8 * M for each M that is one of 8? */
+static bool same_of_multiples(tp_lower *l, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = l->k->exprs;
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = NULL;
+    for (uint32_t i = 0; i < l->k->nsizes; i++) {
+        const tp_size *s = &l->k->sizes[i];
+        if (s->kind != TP_SIZE_RANGE || s->multiple_of < 2)
+            continue;
+        with = with ? with : TP_NEWN(l->c->arena, tp_expr, n);
+        with[s->sym] = tp_op2(p, TP_E_MUL, tp_const(p, s->multiple_of), s->expr);
+    }
+    return with &&
+           tp_same(tp_expr_normal(p, tp_expr_subst(p, a, with, n)), tp_expr_normal(p, tp_expr_subst(p, b, with, n)));
+}
+
 bool lower_same_dim(tp_lower *l, tp_expr a, tp_expr b)
 {
     tp_exprs *p = l->k->exprs;
     if (tp_same(a, b) || tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b)))
         return true;
-    if (!l->nequal)
-        return false;
     /* twice, so that facts may chain */
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && l->nequal; i++) {
         a = tp_expr_subst(p, a, l->equal, l->nequal);
         b = tp_expr_subst(p, b, l->equal, l->nequal);
     }
-    return tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b));
+    return (l->nequal && tp_same(tp_expr_normal(p, a), tp_expr_normal(p, b))) || same_of_multiples(l, a, b);
 }
 
 /* The least value that the declared sizes give an atom; -1: none is known, or it may be negative. */

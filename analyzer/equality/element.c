@@ -235,57 +235,6 @@ term variable_element(evaluation *v, const stored *c, const tp_expr *at)
 
 /* ---- moves ---- */
 
-static tp_expr product_of_dims(evaluation *v, const tp_value *x, uint32_t from, uint32_t to)
-{
-    tp_expr n = tp_const(v->s->p, 1);
-    for (uint32_t d = from; d < to; d++)
-        n = times(v, n, x->dims[d]);
-    return tp_expr_normal(v->s->p, n);
-}
-
-/* The fewest dimensions from i of x and from j of y that hold as many elements. */
-static void group_of(evaluation *v, const tp_value *x, const tp_value *y, uint32_t i, uint32_t j, uint32_t *iend,
-                     uint32_t *jend)
-{
-    *iend = x->rank;
-    *jend = y->rank;
-    for (uint32_t n = 2; n < x->rank - i + y->rank - j; n++)
-        for (uint32_t a = 1; a < n && i + a <= x->rank; a++)
-            if (j + n - a <= y->rank && tp_same(product_of_dims(v, x, i, i + a), product_of_dims(v, y, j, j + n - a))) {
-                *iend = i + a;
-                *jend = j + n - a;
-                return;
-            }
-}
-
-static void reshape(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from)
-{
-    const tp_value *x = value_of(v, inst->args[0]), *y = value_of(v, inst->out);
-    tp_exprs *p = v->s->p;
-    uint32_t i = 0, j = 0, iend, jend;
-    while (i < x->rank || j < y->rank) {
-        if (i < x->rank && is_one(v, x->dims[i])) { /* dimensions of 1 come and go */
-            from[i++] = tp_const(p, 0);
-            continue;
-        }
-        if (j < y->rank && is_one(v, y->dims[j])) {
-            j++;
-            continue;
-        }
-        group_of(v, x, y, i, j, &iend, &jend);
-        tp_expr number = tp_const(p, 0), stride = tp_const(p, 1);
-        for (uint32_t d = j; d < jend; d++)
-            number = plus(v, times(v, number, y->dims[d]), at[d]);
-        for (uint32_t d = iend; d-- > i;) {
-            tp_expr quotient = tp_op2(p, TP_E_FLOORDIV, number, stride);
-            from[d] = d > i ? tp_op2(p, TP_E_MOD, quotient, x->dims[d]) : quotient;
-            stride = times(v, stride, x->dims[d]);
-        }
-        i = iend;
-        j = jend;
-    }
-}
-
 /* Where lane `at` of a roll comes from; of known sizes by a choice, which conditions on the lane decide. */
 static tp_expr rolled_lane(evaluation *v, tp_expr at, tp_expr shift, tp_expr extent)
 {
@@ -326,7 +275,7 @@ static term move(evaluation *v, const tp_inst *i, const tp_expr *at)
         for (uint32_t d = 0; d < i->nints; d++)
             from[i->ints[d]] = at[d];
     if (i->prim == TP_P_RESHAPE)
-        reshape(v, i, at, from);
+        reshaped_place(v, i, at, from);
     return element_of(v, i->args[0], from);
 }
 

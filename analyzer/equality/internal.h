@@ -319,6 +319,8 @@ typedef struct evaluation {
 } evaluation;
 
 _Noreturn void evaluation_stop(evaluation *v, const char *why);
+/* reshaped.c: of element `at` of a RESHAPE, the indices of that of its argument. */
+void reshaped_place(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_expr *from);
 /* A scalar that is an expression over sizes, axes and indices. */
 tp_expr scalar_of(evaluation *v, tp_vid value);
 /* walk.c: who computes what, and what memory holds after it. */

@@ -290,6 +290,22 @@ def test_partition_specs_are_kept():
     assert spec["inputs"][0]["shard"] == ["d", None] and spec["outputs"][0]["shape"] == [D, 16, 128]
 
 
+@pytest.mark.parametrize("name", ["permute", "torus"])
+def test_a_reference_reads_the_whole_arrays(name, tmp_path):
+    make, reference = CASES[name]
+    for naive, code in ((reference, 0), (lambda x: x * 1, 1)):
+        spec, = tileproof.from_pallas(make(), X, reference=naive)
+        (path := tmp_path / "kernel.tile.json").write_text(json.dumps(spec))
+        assert binary.run("verify", str(path)).returncode == code
+
+
+def test_sizes_of_cut_arrays_are_inferred(tmp_path):
+    spec, = tileproof.generalise(permute(), lambda M: (jax.ShapeDtypeStruct((M, 128), jnp.float32),), M=64)
+    assert spec["sizes"]["M"]["multiple_of"] == D and spec["inputs"][0]["shape"] == ["M", 128] and spec["inputs"][0]["shard"] == ["d", None]
+    (path := tmp_path / "kernel.tile.json").write_text(json.dumps(spec))
+    assert binary.run("lint", str(path), "--ignore", "TP301").returncode == 0
+
+
 def test_what_all_devices_have_is_one_array():
     def kernel(x_ref, row_ref, o_ref, send, recv):
         copy = pltpu.make_async_remote_copy(x_ref, o_ref, send, recv, device_id=(neighbours()[2],))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import jaxpr as jx
-from . import engine, wrapping
+from . import devices, engine, wrapping
 from .body import Body, Value
 from .body.values import shape_text
 from .errors import Unsupported
@@ -88,7 +88,8 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
         traced = jx.trace(reference, args)
         parameters = [given.get(n) for n in range(len(flat))]
     else:
-        avals = [jx.shape_of(a.aval) for a in eqn.invars]
+        arrays = {i["name"]: tuple(i["shape"]) for i in spec.get("inputs", [])} if devices.around(eqn) else {}
+        avals = [jx.shape_of(a.aval.update(shape=arrays[name]) if name in arrays else a.aval) for a, name in zip(eqn.invars, names, strict=True)]
         try:
             traced = jx.trace(reference, tuple(avals))
         except TypeError as e:
@@ -158,13 +159,15 @@ def origins(closed: Any, call: Any) -> list[int | None]:
     """For every operand of the call: which argument of the function it is, as it is."""
     found: list[int | None] = [None] * len(call.invars)
 
-    def walk(j: Any, origin: dict[Any, int]) -> None:
+    def walk(j: Any, origin: dict[Any, int], mesh: Any = (), cuts: Any = None) -> None:
         for eqn in jx.equations(j):
             here = [None if jx.is_literal(a) else origin.get(a) for a in eqn.invars]
-            if eqn is call:
-                found[:] = here
-            elif (inner := jx.called(eqn)) is not None:
-                walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here, strict=True) if n is not None})
+            if (devices.on_devices(eqn, mesh, cuts.get(id(eqn))) if mesh else eqn) is call:
+                cut = call.params[devices.CUTS][0] if devices.around(call) else [None if mesh else ()] * len(here)  # else it is of each device
+                found[:] = [n if whole is not None else None for n, whole in zip(here, cut, strict=True)]
+            elif (inner := eqn.params["jaxpr"] if eqn.primitive.name == "shard_map" and not mesh else jx.called(eqn)) is not None:
+                around = (devices.mesh_of(eqn), devices.cuts_below(eqn)) if eqn.primitive.name == "shard_map" else (mesh, cuts)
+                walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here, strict=True) if n is not None}, *around)
 
     walk(closed, {v: n for n, v in enumerate(jx.open_jaxpr(closed).invars)})
     return found
