@@ -610,6 +610,9 @@ static void recognise(grid *g, uint32_t operand)
     const tp_operand *o = &s->k->operands[operand];
     form *f = &g->forms[operand];
     int64_t one;
+    if (tp_begins_as_input(o)) /* TP404 says nothing of what its first step finds */
+        summary_stop(s, tp_printf(s->arena, "`%.*s` begins as its input, and a step reads it before it writes there",
+                                  TP_FMT(o->name)));
     for (uint32_t d = 0; d < o->ref_rank; d++)
         f->lane[d] = (tp_expr_is_const(s->p, o->ref_shape[d], &one) && one == 1) || g->v->uniform[operand][d]
                          ? tp_const(s->p, 0)

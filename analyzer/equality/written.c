@@ -238,6 +238,9 @@ term written_or_as_input(grid *g, uint32_t operand, const tp_expr *at)
         for (uint32_t b = 0; b < a; b++)
             if (tp_expr_mentions(s->p, extent[a], sym[b]))
                 summary_stop(s, TP_S("how many turns copy to an array in place depends on the step"));
+        if (!summary_proves_of_sizes(s, tp_op2(s->p, TP_E_GE, extent[a], tp_const(s->p, 1))))
+            summary_stop(s, tp_printf(s->arena, "axis `%.*s` may have no steps: `%.*s` then keeps its old contents",
+                                      TP_FMT(s->k->axes[a].name), TP_FMT(o->name)));
     }
     if (axes && !at_most_one_point(s, &nothing, c.holds, sym, extent, axes))
         summary_stop(s,
