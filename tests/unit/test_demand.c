@@ -554,13 +554,68 @@ static void inputs_in_rows(void **state)
     tp_arena_free(a);
 }
 
+/* ---- what an element may cost ---- */
+
+typedef struct long_loop {
+    loaded *l;
+    tp_demand_value v;
+} long_loop;
+
+static void ask_long_loop(void *arg)
+{
+    long_loop *x = arg;
+    const tp_kernel *k = x->l->spec->kernels[0];
+    int64_t *env = TP_NEWN(x->l->arena, int64_t, tp_sym_count(k->exprs) + 1), at[TP_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        env[k->sizes[i].sym] = k->sizes[i].min;
+    tp_demand_options o = {.kernel = k,
+                           .program = k->body,
+                           .env = env,
+                           .domain = tp_field_new(x->l->arena, (tp_field_options){.seed = 1}),
+                           .budget = BUDGET};
+    x->v = tp_demand_element(tp_demand_new(x->l->arena, &o), 0, at);
+}
+
+/* What the budget does not reach is not begun; what it begins takes memory, and ends before that is much. */
+static void long_loops_cost_what_they_may(void **state)
+{
+    static const struct {
+        const char *turns;
+        int64_t work;
+        size_t bytes;
+    } LOOPS[] = {{"1000000000", 1000, (size_t)1 << 20}, {"9000000", BUDGET, (size_t)512 << 20}};
+    (void)state;
+    loaded *whole = load_file("tests/hostile/billion_copies.tile.json");
+    for (size_t i = 0; i < sizeof LOOPS / sizeof *LOOPS; i++) {
+        tp_arena *a = tp_arena_new(0);
+        const char *text = tp_cstr(a, whole->source.text), *at = strstr(text, LOOPS[0].turns);
+        assert_non_null(at);
+        tp_str with = tp_printf(a, "%.*s%s%s", (int)(at - text), text, LOOPS[i].turns, at + strlen(LOOPS[0].turns));
+        long_loop x = {.l = load_text(tp_cstr(a, with))};
+        assert_non_null(x.l->spec);
+        assert_true(tp_with_stack(ask_long_loop, &x));
+        assert_int_equal(x.v.outcome, TP_DEMAND_TOO_FAR);
+        if (x.v.work > LOOPS[i].work || tp_arena_used(x.l->arena) > LOOPS[i].bytes)
+            fail_msg("%s turns: %lld operations, %zu bytes", LOOPS[i].turns, (long long)x.v.work,
+                     tp_arena_used(x.l->arena));
+        unload(x.l);
+        tp_arena_free(a);
+    }
+    unload(whole);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_in_rows), cmocka_unit_test(inputs_on_a_way), cmocka_unit_test(like_the_machine),
-        cmocka_unit_test(shared_arrays),  cmocka_unit_test(random_kernels),  cmocka_unit_test(random_vectors),
+        cmocka_unit_test(inputs_in_rows),
+        cmocka_unit_test(inputs_on_a_way),
+        cmocka_unit_test(like_the_machine),
+        cmocka_unit_test(shared_arrays),
+        cmocka_unit_test(random_kernels),
+        cmocka_unit_test(random_vectors),
+        cmocka_unit_test(long_loops_cost_what_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
