@@ -297,12 +297,33 @@ static void mean_lanes(tp_demand *d, const tp_inst *i, const vector *const *args
     memset(out->room->has_planes, has_planes, (size_t)out->lanes.n * sizeof *out->room->has_planes);
 }
 
-/* The same of n lanes at once, where each is computed alike and none can be undefined; false: nothing is written. */
+/* Sums, differences and products of integers of at most 32 bits as doubles, which are exact where all of them fit;
+ * false: not of these, or one wraps. */
+static bool integer_row(tp_prim p, tp_dtype to, size_t n, const double *x, const double *y, double *r)
+{
+    if ((p != TP_P_ADD && p != TP_P_SUB && p != TP_P_MUL) || to == TP_BOOL || tp_is_weak(to) ||
+        tp_dtype_info(to)->bits > 32)
+        return false;
+    double least = (double)tp_dtype_min(to), most = (double)tp_dtype_max(to);
+    bool fits = true;
+    for (size_t i = 0; i < n; i++) {
+        r[i] = p == TP_P_ADD ? x[i] + y[i] : p == TP_P_SUB ? x[i] - y[i] : x[i] * y[i];
+        fits &= (r[i] >= least) & (r[i] <= most);
+        r[i] += 0.0; /* integers have no negative zero */
+    }
+    return fits;
+}
+
+/* The same of n lanes at once, where each is computed alike and none can be undefined; false: what is written does not
+ * count. */
 static bool number_row(const tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype to, size_t n, const double *x,
                        const double *y, double *r)
 {
     bool narrow = !d->o.reference && t != TP_F64 && t != TP_WEAK_FLOAT;
     double cells[TP_STRIP];
+    bool compares = i->prim >= TP_P_EQ && i->prim <= TP_P_GE;
+    if (!d->o.reference && !tp_is_float(t) && tp_prim_is_elementwise(i->prim))
+        return compares ? tp_meaning_row_f64(i->prim, n, x, 1, y, 1, r) : integer_row(i->prim, to, n, x, y, r);
     if (!tp_prim_is_elementwise(i->prim) || i->prim == TP_P_INTEGER_POW || !tp_is_float(t))
         return false;
     if (!narrow)
@@ -321,7 +342,9 @@ static bool number_lanes(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype to
 {
     size_t n = (size_t)out->lanes.n;
     const double *x = i->nargs ? args[0]->room->v : NULL, *y = i->nargs > 1 ? args[1]->room->v : x;
-    bool whole = x && number_row(d, i, t, to, n, x, y, out->room->v);
+    bool chooses = i->prim == TP_P_WHERE, whole = chooses || (x && number_row(d, i, t, to, n, x, y, out->room->v));
+    for (size_t lane = 0; chooses && lane < n; lane++)
+        out->room->v[lane] = x[lane] != 0 ? y[lane] : args[2]->room->v[lane];
     for (size_t lane = 0; lane < n && !whole; lane++) {
         scalar in[3];
         for (uint32_t a = 0; a < i->nargs && a < 3; a++)

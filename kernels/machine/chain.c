@@ -125,7 +125,7 @@ static void place_results(tp_machine *m)
         link *l = &c->at[k];
         l->kept = l->reduces || m->uses[l->inst->out] > inside[k];
         if (l->kept)
-            tp_planes_room(m, &m->values[l->inst->out]);
+            tp_planes_room_unset(m, &m->values[l->inst->out]);
         else
             take_buffer(m, l, taken[k] = spare[--nspare]);
         for (uint32_t j = 0; j <= k; j++)

@@ -458,6 +458,8 @@ tp_lanes tp_lanes_of(const tp_cells *c);
 void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Room for planes exists; it holds what the data say. */
 void tp_planes_room(tp_machine *m, tp_cells *c);
+/* The same for who writes all of it, or looks at none. */
+void tp_planes_room_unset(tp_machine *m, tp_cells *c);
 void tp_planes_materialise(tp_machine *m, tp_cells *c);
 /* c with its room as planes, for a domain to write. */
 tp_lanes tp_planes_result(tp_machine *m, tp_cells *c);

@@ -14,12 +14,18 @@ void tp_planes_room(tp_machine *m, tp_cells *c)
         c->room[p] = tp_alloc_array(m->arena, c->n, 8);
 }
 
+void tp_planes_room_unset(tp_machine *m, tp_cells *c)
+{
+    for (uint32_t p = 0; p < m->domain->nplanes && !c->room[p]; p++)
+        c->room[p] = tp_alloc_unset(m->arena, c->n * sizeof(tp_origin)); /* no more than a shadow: it was checked */
+}
+
 void tp_planes_materialise(tp_machine *m, tp_cells *c)
 {
     if (c->meaning.plane[0])
         return;
     tp_lanes x = tp_lanes_of(c);
-    tp_planes_room(m, c);
+    tp_planes_room_unset(m, c);
     m->domain->exact(m->domain, &x, c->room);
     memcpy(c->meaning.plane, c->room, sizeof c->room);
     c->meaning.degree = (tp_degree){0, 0};
@@ -47,7 +53,7 @@ void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from)
     to->meaning = (tp_planes){.degree = from->meaning.degree};
     if (!from->meaning.plane[0])
         return;
-    tp_planes_room(m, to);
+    tp_planes_room_unset(m, to);
     for (uint32_t p = 0; p < m->domain->nplanes; p++)
         memcpy(to->room[p], from->meaning.plane[p], from->n * 8);
     memcpy(to->meaning.plane, to->room, sizeof to->room);
