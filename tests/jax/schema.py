@@ -19,7 +19,7 @@ import jsonschema
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TILEPROOF = os.environ.get("TILEPROOF", str(ROOT / "build" / "tileproof"))
 RELATIONS = re.compile(
-    r"block_shape has|index_map has|block_shape without|index_map without|is shadowed|indent|statement|an entry of a table is|a dimension of a table"
+    r"block_shape has|index_map has|shard has|block_shape without|index_map without|is shadowed|indent|statement|an entry of a table is|a dimension of a table"
 )
 OTHER = [None, True, 7, -3, 1.5, "M", "", [], [1], {}, {"a": 1}, "unknown word"]
 
