@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/processors.h"
+#include "domains/amx.h"
 #include "domains/residue.h"
 
 /* ---- by tiles ---- */
@@ -110,23 +111,29 @@ static bool has_avx512(void)
 #undef BYTES
 #undef ROWS
 
+static bool has_avx512_and_amx(void)
+{
+    return has_avx512() && tp_has_amx();
+}
+
 static bool has_vnni(void)
 {
     return __builtin_cpu_supports("avx512vnni");
 }
 #endif
 
-#define MULTIPLIER(set, runs, quads, quads_run)                                                                        \
+#define MULTIPLIER(set, runs, quads, quads_run, by)                                                                    \
     {                                                                                                                  \
 #set, runs, multiply_float_##set, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,     \
-            multiply_tp_pair_##set, quads, quads_run                                                                   \
+            multiply_tp_pair_##set, quads, quads_run, by                                                               \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    MULTIPLIER(avx512, has_avx512, multiply_tp_quad_avx512, has_vnni),
-    MULTIPLIER(avx2, tp_has_avx2, NULL, NULL),
+    MULTIPLIER(avx512, has_avx512_and_amx, tp_multiply_quads_amx, tp_has_amx, "AMX"),
+    MULTIPLIER(avx512, has_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI"),
+    MULTIPLIER(avx2, tp_has_avx2, NULL, NULL, NULL),
 #endif
-    MULTIPLIER(portable, always, NULL, NULL),
+    MULTIPLIER(portable, always, NULL, NULL, NULL),
 };
 
 const tp_multiplier *tp_multipliers(size_t *n)

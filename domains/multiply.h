@@ -45,6 +45,7 @@ typedef struct tp_multiplier {
     void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
                   tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
     bool (*quads_run_here)(void); /* where quads are and the set runs */
+    const char *quads_by;         /* name of their instructions; NULL: none */
 } tp_multiplier;
 
 /* All of this build, the fastest first; the last runs everywhere. */

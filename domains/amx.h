@@ -1,0 +1,16 @@
+/* Matrix products of 8-bit integers by tiles of the processor (AMX), where it has them and the system lets this process
+ * use them. */
+#ifndef TP_AMX_H
+#define TP_AMX_H
+
+#include <stdbool.h>
+
+#include "domains/multiply.h"
+
+/* Asks the system for the tiles' registers the first time; the answer stays. */
+bool tp_has_amx(void);
+/* As `quads` of a tp_multiplier; only where tp_has_amx(). */
+void tp_multiply_quads_amx(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
+                           tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
+
+#endif
