@@ -10,7 +10,7 @@
 #include "analyzer/flow/flow.h"
 #include "base/checked.h"
 
-enum { MOST_LOOPS = 4, FEW_TURNS = 64, MOST_MODULUS = 8, NOWHERE = UINT16_MAX };
+enum { MOST_LOOPS = 4, MOST_PHASES = 4, PLACES = 16, FEW_TURNS = 64, NOWHERE = UINT16_MAX };
 
 /* Where in its loop a statement stands. */
 typedef enum phase { BEFORE, BEHIND } phase;
@@ -21,6 +21,14 @@ typedef struct loop_axis {
     tp_expr runs; /* no id, or when the step is a turn: there may be none */
 } loop_axis;
 
+/* Statements with one loop among them, which may hold others. */
+typedef struct phase_of_body {
+    uint32_t begin, end;
+    loop_axis loops[MOST_LOOPS];
+    uint32_t n;
+    turned_loops *out;
+} phase_of_body;
+
 typedef struct turning {
     tp_arena *arena;
     tp_exprs *p;
@@ -30,17 +38,20 @@ typedef struct turning {
     bool at_start; /* where copies store: tp_stores_here() */
     bool failed;
     turned_loops *out;
-    tp_program *program;
     TP_VEC(tp_value) values;
     TP_VEC(tp_operand) operands;
-    loop_axis loops[MOST_LOOPS]; /* the outermost first */
+    loop_axis *loops; /* the outermost first */
     uint32_t n;
-    bool *assigned;   /* per value: a variable that turns assign, */
-    int32_t *scratch; /* ... and the operand that it becomes + 1 */
-    uint32_t *home;   /* per value: 0, or where alone it is what memory then held, + 1; NOWHERE */
-    uint32_t homes;   /* how often one was found */
-    bool perhaps;     /* statements here may not run, or run again */
-    bool chosen;      /* what is assigned here depends on such a value */
+    phase_of_body phases[MOST_PHASES];
+    uint32_t nphases, here, of;       /* statements of phase `here` are looked at, for the kernel of phase `of` */
+    uint32_t *stored, *given;         /* per operand of the spec, per value: the phases that store to it, a bit each */
+    uint32_t (*version)[MOST_PHASES]; /* ... and what stands for it in each of them */
+    bool *assigned;                   /* per value: a variable that turns assign, */
+    int32_t *scratch;                 /* ... and the operand that it becomes + 1 */
+    uint32_t *home;                   /* per value: 0, or where alone it is what memory then held, + 1; NOWHERE */
+    uint32_t homes;                   /* how often one was found */
+    bool perhaps;                     /* statements here may not run, or run again */
+    bool chosen;                      /* what is assigned here depends on such a value */
 } turning;
 
 /* ---- which loops ---- */
@@ -222,26 +233,27 @@ static void compute(turning *x, tp_region *into, tp_inst *i, const tp_syntax *sy
            when);
 }
 
+/* A buffer of the new body. */
+static uint32_t buffer_of(turning *x, tp_str name, tp_dtype dtype, tp_memory memory, uint32_t rank, tp_expr *shape)
+{
+    tp_operand o = {.role = TP_SCRATCH, .name = name, .dtype = dtype, .memory = memory, .rank = rank, .shape = shape};
+    o.buffers = 1;
+    o.alias = -1;
+    o.ref_rank = rank;
+    o.ref_shape = shape;
+    tp_push(x->arena, x->operands, o);
+    return x->operands.len - 1;
+}
+
 /* The operand that a variable becomes which turns assign and hand on. */
 static uint32_t scratch_of(turning *x, tp_vid variable)
 {
+    x->failed |= (x->given[variable] & (x->given[variable] - 1)) != 0;
     if (!x->scratch[variable]) {
         const tp_value *v = &x->values.at[variable];
-        tp_operand o = {.role = TP_SCRATCH,
-                        .name = TP_S("variable"),
-                        .dtype = v->dtype,
-                        .memory = TP_MEM_VMEM,
-                        .rank = v->rank,
-                        .shape = v->dims,
-                        .buffers = 1,
-                        .alias = -1,
-                        .ref_rank = v->rank,
-                        .ref_shape = v->dims};
         tp_str name = tp_local_name(x->from->body, variable);
-        if (name.n)
-            o.name = name;
-        tp_push(x->arena, x->operands, o);
-        x->scratch[variable] = (int32_t)x->operands.len;
+        x->scratch[variable] =
+            (int32_t)buffer_of(x, name.n ? name : TP_S("variable"), v->dtype, TP_MEM_VMEM, v->rank, v->dims) + 1;
     }
     return (uint32_t)x->scratch[variable] - 1;
 }
@@ -262,6 +274,28 @@ static void set_home(turning *x, tp_vid v, uint32_t place)
     x->home[v] = home;
 }
 
+/* Where in all of the body a statement stands. */
+static uint32_t place_of(const turning *x, uint32_t depth, phase when)
+{
+    return x->here * PLACES + 2 * depth + when;
+}
+
+static tp_expr when_at(turning *x, uint32_t place)
+{
+    return condition(x, place % PLACES / 2, place % 2);
+}
+
+/* The access, to what stands for its operand in the phase. */
+static tp_access *version_of(turning *x, const tp_access *a)
+{
+    if (!a)
+        return NULL;
+    tp_access *to = TP_NEW(x->arena, tp_access);
+    *to = *a;
+    to->operand = x->version[a->operand][x->of];
+    return to;
+}
+
 /* The value, where a statement of this place uses it; variables that became scratch are loaded. */
 static tp_vid use(turning *x, tp_vid v, uint32_t place, tp_region *into, const tp_syntax *syntax)
 {
@@ -274,7 +308,7 @@ static tp_vid use(turning *x, tp_vid v, uint32_t place, tp_region *into, const t
     type.variable = false;
     tp_inst *i = instruction(x, TP_P_LOAD, new_value(x, type), -1);
     i->access = whole(x, scratch_of(x, v));
-    compute(x, into, i, syntax, condition(x, place / 2, place % 2));
+    compute(x, into, i, syntax, when_at(x, place));
     return i->out;
 }
 
@@ -395,7 +429,7 @@ static void turn_compute(turning *x, const tp_inst *given, uint32_t place, tp_re
     tp_inst *i = TP_NEW(x->arena, tp_inst);
     *i = *given;
     i->args = TP_NEWN(x->arena, tp_vid, i->nargs + 1);
-    bool local = false;
+    bool local = false, past = x->here != x->of;
     if (given->prim == TP_P_VARIABLE && is_scratch(x, given->args[0])) {
         i->prim = TP_P_LOAD;
         i->nargs = 0;
@@ -411,8 +445,12 @@ static void turn_compute(turning *x, const tp_inst *given, uint32_t place, tp_re
     local |= use_access(x, i->access, place);
     if (local)
         set_home(x, i->out, place);
+    if (local && past)
+        return;
     bool reads = i->access && x->operands.at[i->access->operand].role != TP_INPUT;
-    compute(x, into, i, syntax, reads ? condition(x, place / 2, place % 2) : (tp_expr){0});
+    if (given->access)
+        i->access = version_of(x, i->access);
+    compute(x, into, i, syntax, reads ? when_at(x, place) : (tp_expr){0});
 }
 
 static void turn_assignment(turning *x, const tp_statement *s, uint32_t place, tp_expr here, tp_region *into)
@@ -421,7 +459,8 @@ static void turn_assignment(turning *x, const tp_statement *s, uint32_t place, t
     bool local = x->home[s->value] || is_scratch(x, s->value);
     t.value = use(x, s->value, place, into, s->syntax);
     if (is_scratch(x, s->var)) {
-        put(x, into, scratch_of(x, s->var), t.value, s->syntax, here);
+        if (x->here == x->of)
+            put(x, into, scratch_of(x, s->var), t.value, s->syntax, here);
         return;
     }
     if (local || x->chosen)
@@ -433,7 +472,7 @@ static void turn_choice(turning *x, const tp_statement *s, uint32_t depth, phase
 {
     tp_statement t = *s;
     bool around = x->chosen, perhaps = x->perhaps, by_memory = x->home[s->value] != 0;
-    t.value = use(x, s->value, 2 * depth + when, into, s->syntax);
+    t.value = use(x, s->value, place_of(x, depth, when), into, s->syntax);
     t.body = t.orelse = (tp_region){0};
     x->failed |= by_memory && (axes_in(x, &s->body) || axes_in(x, &s->orelse));
     x->chosen |= by_memory;
@@ -442,7 +481,8 @@ static void turn_choice(turning *x, const tp_statement *s, uint32_t depth, phase
     turn_region(x, &s->orelse, depth, when, &t.orelse);
     x->chosen = around;
     x->perhaps = perhaps;
-    tp_push(x->arena, *into, t);
+    if (!by_memory || x->here == x->of)
+        tp_push(x->arena, *into, t);
 }
 
 /* A loop that is written out; a turn may use what a later statement of the turn before assigned. */
@@ -451,8 +491,8 @@ static void turn_short(turning *x, const tp_statement *s, uint32_t depth, phase 
     tp_statement t = *s;
     bool perhaps = x->perhaps;
     uint32_t homes;
-    use(x, s->lo, 2 * depth + when, into, s->syntax);
-    use(x, s->hi, 2 * depth + when, into, s->syntax);
+    use(x, s->lo, place_of(x, depth, when), into, s->syntax);
+    use(x, s->hi, place_of(x, depth, when), into, s->syntax);
     x->perhaps = true;
     do {
         homes = x->homes;
@@ -465,8 +505,9 @@ static void turn_short(turning *x, const tp_statement *s, uint32_t depth, phase 
 
 static void turn_statement(turning *x, const tp_statement *s, uint32_t depth, phase when, tp_region *into)
 {
-    uint32_t place = 2 * depth + when;
+    uint32_t place = place_of(x, depth, when);
     tp_expr here = condition(x, depth, when);
+    bool past = x->here != x->of;
     tp_statement t = *s;
     switch (s->kind) {
     case TP_COMPUTE: turn_compute(x, s->inst, place, into, s->syntax); break;
@@ -480,17 +521,34 @@ static void turn_statement(turning *x, const tp_statement *s, uint32_t depth, ph
             t.value = use(x, s->value, place, into, s->syntax);
         use_access(x, s->access, place);
         use_access(x, s->from, place);
+        if (past)
+            break;
+        t.access = version_of(x, s->access);
+        t.from = version_of(x, s->from);
+        if (s->inst) {
+            tp_inst *i = TP_NEW(x->arena, tp_inst);
+            *i = *s->inst;
+            i->access = version_of(x, i->access);
+            t.inst = i;
+        }
         change(x, into, t, here);
         break;
     case TP_IF: turn_choice(x, s, depth, when, into); break;
     case TP_LOOP:
-        if (becomes_axis(x, s)) {
+        if (becomes_axis(x, s) && past) {
+            hand_on(x, s, &x->phases[x->here].loops[0], LOOP_ENDS, (tp_expr){0}, into);
+        } else if (becomes_axis(x, s)) {
             turn_loop(x, s, depth, into);
         } else if (has_effect(x, &s->body)) {
             turn_short(x, s, depth, when, into);
         }
         break;
-    case TP_ENTER: change(x, into, t, here); break;
+    case TP_ENTER:
+        for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n && !past; o++) {
+            t.scope = (tp_scope){x->version[o][x->of], 1};
+            change(x, into, t, here);
+        }
+        break;
     case TP_WHILE: x->failed = true; break;
     case TP_LEAVE:
     case TP_SIGNAL:
@@ -514,60 +572,6 @@ static void turn_region(turning *x, const tp_region *r, uint32_t depth, phase wh
 
 /* ---- the kernel ---- */
 
-/* The first remainder by a small number in e; 0: there is none. */
-static int64_t some_modulus(const summary *s, tp_expr e)
-{
-    if (!e.id)
-        return 0;
-    const tp_expr_node n = *tp_expr_get(s->p, e);
-    int64_t m = 0;
-    if (n.op == TP_E_CONST || n.op == TP_E_SYM)
-        return 0;
-    if (n.op == TP_E_MOD && tp_expr_is_const(s->p, n.b, &m) && m > 1 && m <= MOST_MODULUS)
-        return m;
-    const tp_expr part[] = {n.a, n.b, n.c};
-    for (int i = 0; i < 3 && !(m = some_modulus(s, part[i]));)
-        i++;
-    return m;
-}
-
-/* As it is, or by the remainder of a counter: what a slot is. */
-static bool is_as_expected(summary *s, const expected_value *e, tp_expr value)
-{
-    tp_exprs *p = s->p;
-    tp_expr goal = tp_op2(p, TP_E_EQ, value, e->is);
-    premises here = {.at = {e->where}, .n = e->where.id != 0};
-    int64_t m = some_modulus(s, e->is);
-    if (summary_proves(s, &here, goal))
-        return true;
-    for (uint32_t a = 0; m && a < s->k->naxes; a++) {
-        if (!tp_expr_mentions(p, e->is, s->k->axes[a].sym))
-            continue;
-        tp_expr q = summary_index(s, "q", s->k->axes[a].steps);
-        bool all = true;
-        for (int64_t r = 0; r < m && all; r++) {
-            tp_expr step = tp_op2(p, TP_E_ADD, tp_op2(p, TP_E_MUL, tp_const(p, m), q), tp_const(p, r));
-            premises with = {.n = 0};
-            if (here.n)
-                with = premises_with(s, &with, at_step_of(s, e->where, a, step));
-            all = summary_proves(s, &with, at_step_of(s, goal, a, step));
-        }
-        if (all)
-            return true;
-    }
-    return false;
-}
-
-void expect_values(evaluation *v)
-{
-    summary *s = v->s;
-    for (uint32_t i = 0; v->body && s->turned && i < s->turned->expected.len; i++) {
-        const expected_value *e = &s->turned->expected.at[i];
-        if (!is_as_expected(s, e, scalar_of(v, e->value)))
-            evaluation_stop(v, "an integer that a loop hands on, and that is not followed");
-    }
-}
-
 static tp_axis *axes_of(const turning *x)
 {
     tp_axis *axes = TP_NEWN(x->arena, tp_axis, x->from->naxes + x->n);
@@ -585,6 +589,180 @@ static tp_axis *axes_of(const turning *x)
     return axes;
 }
 
+/* ---- phases ---- */
+
+/* Which operands a region stores to. */
+static void note_stored(const turning *x, const tp_region *r, uint32_t in)
+{
+    for (uint32_t i = 0; i < r->len; i++) {
+        const tp_statement *s = &r->at[i];
+        if (s->kind == TP_ASSIGN)
+            x->given[s->var] |= 1U << in;
+        if (stores(x, s))
+            x->stored[s->access->operand] |= 1U << in;
+        for (uint32_t o = s->scope.first; s->kind == TP_ENTER && o < s->scope.first + s->scope.n; o++)
+            x->stored[o] |= 1U << in;
+        note_stored(x, &s->body, in);
+        note_stored(x, &s->orelse, in);
+    }
+}
+
+static tp_region statements_of(const turning *x, uint32_t n)
+{
+    const phase_of_body *f = &x->phases[n];
+    return (tp_region){.at = x->from->body->statements.at + f->begin, .len = f->end - f->begin};
+}
+
+/* Each has one loop that becomes an axis, the statements before it and behind the loop before, and in the last one
+ * those behind it. false: the body has no such loop, or more than one in a statement. */
+static bool find_phases(turning *x)
+{
+    const tp_region *all = &x->from->body->statements;
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i < all->len; i++) {
+        uint32_t axes = axes_at(x, &all->at[i]);
+        if (axes > 1 || (axes && x->nphases == MOST_PHASES))
+            return false;
+        if (!axes)
+            continue;
+        x->phases[x->nphases++] = (phase_of_body){.begin = begin, .end = i + 1, .out = TP_NEW(x->arena, turned_loops)};
+        *x->phases[x->nphases - 1].out = (turned_loops){.k = NULL};
+        begin = i + 1;
+    }
+    if (!x->nphases)
+        return false;
+    x->phases[x->nphases - 1].end = all->len;
+    for (uint32_t n = 0; n < x->nphases; n++) {
+        tp_region r = statements_of(x, n);
+        x->loops = x->phases[n].loops;
+        x->n = 0;
+        if (!find_axes(x, &r) || !x->n)
+            return false;
+        x->phases[n].n = x->n;
+    }
+    return true;
+}
+
+/* What stands for each operand in each phase: the last phase that stores to it has the operand itself, the ones before
+ * have buffers of their own; who does not store sees what the phase before left. false: copies write pieces of an array
+ * in several phases. */
+static bool find_versions(turning *x)
+{
+    uint32_t given = tp_noperands(x->from);
+    x->stored = TP_NEWN(x->arena, uint32_t, given + 1);
+    x->given = TP_NEWN(x->arena, uint32_t, x->from->body->values.len + 1);
+    x->version = (uint32_t(*)[MOST_PHASES])tp_alloc_array(x->arena, given + 1, sizeof *x->version);
+    for (uint32_t n = 0; n < x->nphases; n++) {
+        tp_region r = statements_of(x, n);
+        note_stored(x, &r, n);
+    }
+    for (uint32_t o = 0; o < given; o++) {
+        uint32_t now = o;
+        if ((x->stored[o] & (x->stored[o] - 1)) && tp_is_far(&x->from->operands[o]))
+            return false;
+        for (uint32_t n = 0; n < x->nphases; n++) {
+            if (x->stored[o] >> n == 1) {
+                now = o;
+            } else if (x->stored[o] >> n & 1) {
+                const tp_operand *of = &x->from->operands[o];
+                now = buffer_of(x, of->name, of->dtype, of->role == TP_SCRATCH ? of->memory : TP_MEM_VMEM, of->ref_rank,
+                                of->ref_shape);
+            }
+            x->version[o][n] = now;
+        }
+    }
+    return true;
+}
+
+static bool is_entered(const tp_statement *s, void *ctx)
+{
+    const uint32_t *o = ctx;
+    return s->kind == TP_ENTER && *o >= s->scope.first && *o < s->scope.first + s->scope.n;
+}
+
+/* A phase begins with what the one before left in buffers that it changes. */
+static void begin_as_left(turning *x, tp_region *into)
+{
+    tp_region r = statements_of(x, x->of);
+    for (uint32_t o = 0; o < tp_noperands(x->from); o++) {
+        uint32_t earlier = x->stored[o] & ((1U << x->of) - 1);
+        if (!(x->stored[o] >> x->of & 1) || !earlier || tp_is_semaphore(&x->from->operands[o]) ||
+            tp_region_any(&r, is_entered, &o))
+            continue;
+        const tp_operand *to = &x->operands.at[x->version[o][x->of]];
+        tp_value type = {.dtype = to->dtype, .rank = to->ref_rank, .dims = to->ref_shape};
+        tp_inst *i = instruction(x, TP_P_LOAD, new_value(x, type), -1);
+        i->access = whole(x, x->version[o][x->of - 1]);
+        compute(x, into, i, NULL, condition(x, 0, BEFORE));
+        put(x, into, x->version[o][x->of], i->out, NULL, condition(x, 0, BEFORE));
+    }
+}
+
+static void turn_phase(turning *x, uint32_t n)
+{
+    turned_loops *before = n ? x->phases[n - 1].out : NULL;
+    tp_program *program = TP_NEW(x->arena, tp_program);
+    *program = *x->from->body;
+    program->statements = (tp_region){0};
+    x->out = x->phases[n].out;
+    x->of = n;
+    x->loops = x->phases[n].loops;
+    x->n = x->phases[n].n;
+    for (x->here = 0; x->here <= n; x->here++) {
+        tp_region r = statements_of(x, x->here);
+        if (x->here == n && n)
+            begin_as_left(x, &program->statements);
+        turn_region(x, &r, 0, BEFORE, &program->statements);
+    }
+    tp_kernel *to = TP_NEW(x->arena, tp_kernel);
+    *to = *x->from;
+    to->axes = axes_of(x);
+    to->naxes += x->n;
+    to->body = program;
+    *x->out = (turned_loops){.k = to,
+                             .expected = {x->out->expected.at, x->out->expected.len, x->out->expected.cap},
+                             .before = before,
+                             .phase = n,
+                             .outer = x->from->naxes};
+}
+
+/* Operands and values, which all phases share, when all are there. */
+static void finish(turning *x)
+{
+    uint32_t n = x->operands.len, given = tp_noperands(x->from), *phase_of = TP_NEWN(x->arena, uint32_t, n + 1);
+    bool *alone = TP_NEWN(x->arena, bool, n + 1);
+    for (uint32_t o = 0; o < n; o++) {
+        phase_of[o] = UINT32_MAX;
+        alone[o] = true;
+    }
+    for (uint32_t o = 0; o < given; o++)
+        for (uint32_t f = 0; f < x->nphases; f++)
+            if (x->stored[o] >> f & 1) {
+                phase_of[x->version[o][f]] = f;
+                alone[x->version[o][f]] = !(x->stored[o] & (x->stored[o] - 1));
+            }
+    for (uint32_t v = 0; v < x->from->body->values.len; v++)
+        for (uint32_t f = 0; f < x->nphases && x->scratch[v]; f++)
+            if (x->given[v] >> f & 1)
+                phase_of[x->scratch[v] - 1] = f;
+    for (uint32_t f = 0; f < x->nphases; f++) {
+        turned_loops *out = x->phases[f].out;
+        tp_kernel *k = TP_NEW(x->arena, tp_kernel);
+        tp_program *p = TP_NEW(x->arena, tp_program);
+        *k = *out->k;
+        *p = *k->body;
+        p->values.at = x->values.at;
+        p->values.len = x->values.len;
+        p->values.cap = x->values.cap;
+        k->body = p;
+        k->operands = x->operands.at;
+        k->nscratch = n - k->ninputs - k->noutputs;
+        out->k = k;
+        out->phase_of = phase_of;
+        out->alone = alone;
+    }
+}
+
 static void begin(turning *x)
 {
     uint32_t n = x->from->body->values.len;
@@ -598,40 +776,22 @@ static void begin(turning *x)
 
 const turned_loops *loops_as_axes(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, bool at_start)
 {
-    turning x = {.arena = arena,
-                 .p = k->exprs,
-                 .from = k,
-                 .at_start = at_start,
-                 .out = TP_NEW(arena, turned_loops),
-                 .program = TP_NEW(arena, tp_program)};
-    *x.out = (turned_loops){.k = NULL};
+    turning x = {.arena = arena, .p = k->exprs, .from = k, .at_start = at_start};
     if (tp_region_any(&k->body->statements, has_while, NULL) || tp_is_connected(k))
         return NULL;
     x.a = tp_analysis_begin(arena, k, o);
     x.a->stores_at_start = at_start;
     x.flow = tp_flow_of(x.a);
     begin(&x);
-    bool found = x.flow && !x.flow->gave_up.n && axes_in(&x, &k->body->statements) == 1 &&
-                 find_axes(&x, &k->body->statements) && x.n;
+    bool found = x.flow && !x.flow->gave_up.n && find_phases(&x) && find_versions(&x);
     if (found) {
         x.home = TP_NEWN(arena, uint32_t, x.values.len + 1);
-        *x.program = *k->body;
-        x.program->statements = (tp_region){0};
-        turn_region(&x, &k->body->statements, 0, BEFORE, &x.program->statements);
+        for (uint32_t n = 0; n < x.nphases && !x.failed; n++)
+            turn_phase(&x, n);
     }
     tp_analysis_end(x.a);
     if (!found || x.failed || x.operands.len > TP_MAX_OPERANDS)
         return NULL;
-    x.program->values.at = x.values.at;
-    x.program->values.len = x.values.len;
-    x.program->values.cap = x.values.cap;
-    tp_kernel *to = TP_NEW(arena, tp_kernel);
-    *to = *k;
-    to->axes = axes_of(&x);
-    to->naxes += x.n;
-    to->nscratch = x.operands.len - k->ninputs - k->noutputs;
-    to->operands = x.operands.at;
-    to->body = x.program;
-    x.out->k = to;
-    return x.out;
+    finish(&x);
+    return x.phases[x.nphases - 1].out;
 }

@@ -17,6 +17,13 @@ tp_expr summary_index(summary *s, const char *name, tp_expr extent)
     return e;
 }
 
+tp_var summary_turn(const summary *s, const tp_axis *axis)
+{
+    tp_expr last = tp_op2(s->p, TP_E_SUB, axis->steps, tp_const(s->p, 1));
+    return (tp_var){
+        .sym = axis->sym, .lo = tp_const(s->p, 0), .hi = tp_expr_normal(s->p, last), .multiple_of = 1, .step = true};
+}
+
 blank blank_new(summary *s, uint32_t more)
 {
     uint32_t n = tp_sym_count(s->p) + more;
@@ -48,6 +55,21 @@ typedef enum effort {
     LARGE,    /* THOROUGH, and hardly true without the implicit facts */
 } effort;
 
+/* All that a question may speak of, beside sizes: turns of other phases, to which counters of folds may run, and all
+ * indices. Those of which it does not speak are not said to be there. */
+static void note_variables(summary *s, effort how, tp_claim *c)
+{
+    uint32_t axes = how == OF_SIZES ? s->k->naxes : 0;
+    tp_var *all = TP_NEWN(s->arena, tp_var, axes + s->others.len + s->vars.len + 1);
+    c->extra = all;
+    for (uint32_t a = 0; a < axes; a++)
+        all[c->nextra++] = summary_turn(s, &s->k->axes[a]);
+    for (uint32_t i = 0; i < s->others.len; i++)
+        all[c->nextra++] = s->others.at[i];
+    for (uint32_t i = 0; i < s->vars.len; i++)
+        all[c->nextra++] = s->vars.at[i];
+}
+
 static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
 {
     tp_expr copy[48];
@@ -73,10 +95,9 @@ static bool ask(summary *s, const premises *p, tp_expr goal, effort how)
                   .over_steps = how != OF_SIZES,
                   .premises = copy,
                   .npremises = p->n,
-                  .extra = s->vars.at,
-                  .nextra = s->vars.len,
                   .subject = TP_S("equality"),
                   .large = how == LARGE};
+    note_variables(s, how, &c);
     bool yes = tp_claim_follows(s->a, &c);
     if (yes || how != QUICK) { /* by the prover that keeps the books */
         tp_decision d = tp_claim_decide(s->a, &c);

@@ -63,9 +63,8 @@ static void prove_all(void *arg)
                                       TP_FMT(k->operands[i].name)));
     literals_of(s, k->body, true);
     literals_of(s, w->reference, false);
-    evaluation *body = evaluate(s, k->body, true), *reference = evaluate(s, w->reference, false);
+    evaluation *body = evaluate_kernel(s), *reference = evaluate(s, w->reference, false);
     uint32_t compared = 0;
-    find_uniform(body);
     for (uint32_t i = 0; i < k->noutputs; i++) {
         uint32_t operand = k->ninputs + i;
         const tp_operand *o = &k->operands[operand];
@@ -110,11 +109,18 @@ summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_opti
     *s = (summary){
         .arena = arena, .a = tp_analysis_begin(arena, k, own), .k = k, .p = k->exprs, .out = out, .laws = &sum_laws};
     s->a->stores_at_start = !o->waits_named;
+    tp_push(arena, s->phases, s->a);
     s->o = &own->prover;
     s->scan_law = scan_by_law;
     s->positive = TP_NEWN(arena, bool, tp_noperands(k));
     *out = (tp_equality){.grade = TP_GRADE_CERT};
     return s;
+}
+
+void summary_end(summary *s)
+{
+    for (uint32_t i = 0; i < s->phases.len; i++)
+        tp_analysis_end(s->phases.at[i]);
 }
 
 /* How a proof is tried. */
@@ -139,7 +145,7 @@ static bool try_to_prove(tp_arena *a, const tp_kernel *k, const tp_program *refe
     proving w = {.s = summary_by(a, k, o, by, out), .reference = reference};
     tp_status st = tp_try(a, prove_all, &w);
     bool overflowed = tp_exprs_overflowed(k->exprs);
-    tp_analysis_end(w.s->a);
+    summary_end(w.s);
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
     out->proven = st == TP_OK && !overflowed;
@@ -179,7 +185,7 @@ static bool print_terms_of(tp_arena *a, const tp_kernel *k, const tp_program *re
     tp_equality out;
     proving w = {summary_by(a, k, o, by, &out), reference, b};
     tp_status st = tp_try(a, prove_all, &w);
-    tp_analysis_end(w.s->a);
+    summary_end(w.s);
     if (st == TP_E_MEMORY)
         tp_leave(a, st);
     if (st != TP_OK)

@@ -109,7 +109,8 @@ static void probe_lane(void *arg)
 }
 
 /* By induction over the steps: what a step leaves at a lane does not speak of
- * it, when what it finds is the same all along the dimension. */
+ * it, when what it finds is the same all along the dimension. Of a buffer that
+ * several phases change, a step finds what another one left. */
 void find_uniform(evaluation *v)
 {
     summary *s = v->s;
@@ -118,7 +119,7 @@ void find_uniform(evaluation *v)
     tp_loc loc = s->out->loc;
     for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++)
         for (uint32_t d = 0; d < k->operands[o].ref_rank; d++)
-            v->uniform[o][d] = v->final[o] != NULL;
+            v->uniform[o][d] = v->final[o] != NULL && (!v->turned || v->turned->alone[o]);
     for (bool again = true; again;) {
         again = false;
         for (uint32_t o = k->ninputs + k->noutputs; o < tp_noperands(k); o++) {
@@ -134,6 +135,7 @@ void find_uniform(evaluation *v)
                 again = true;
             }
         }
+        look_from(v);
         v->elements = (tp_map){0}; /* they were made under other assumptions */
         forget_turns(v);
     }
@@ -404,6 +406,9 @@ static term contents(summary *s, const term_node *n, void *ctx)
     if ((n->kind != T_BEFORE && n->kind != T_AFTER) ||
         n->rank > s->k->operands[n->operand].ref_rank) /* by left_before() */
         return (term){0};
+    term earlier = g->v->left_by_phase ? g->v->left_by_phase(g, n) : (term){0};
+    if (earlier.id)
+        return earlier;
     form *f = form_of(g, n->operand);
     uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3, last = s->k->naxes - 1;
     for (uint32_t d = 0; d < n->rank; d++)
@@ -537,6 +542,7 @@ static match try_update(grid *g, form *f, uint32_t operand, term update, const p
         return x.found;
     if (st != TP_E_INPUT)
         tp_leave(s->arena, st);
+    look_from(g->v);
     for (uint32_t o = 0; o < operands; o++) /* what was begun there is begun again */
         if (g->forms[o].busy && !busy[o])
             g->forms[o] = (form){.busy = false};
@@ -670,6 +676,17 @@ static void recognise(grid *g, uint32_t operand)
     f->start = term_apply(s, TP_P_SUB, base, first, (term){0}, 0);
 }
 
+/* Loops that follow each other change it: it is not followed from step to step of the grid. */
+static void must_begin_here(grid *g, uint32_t operand, uint32_t first)
+{
+    const turned_loops *t = g->v->turned;
+    summary *s = g->v->s;
+    if (t && !t->alone[operand] && first < t->outer)
+        summary_stop(s,
+                     tp_printf(s->arena, "`%.*s` goes on from step to step, and loops that follow each other change it",
+                               TP_FMT(s->k->operands[operand].name)));
+}
+
 form *form_of(grid *g, uint32_t operand)
 {
     form *f = &g->forms[operand];
@@ -681,6 +698,8 @@ form *form_of(grid *g, uint32_t operand)
         f->busy = true;
         g->last = false;
         recognise(g, operand);
+        if (!f->overwritten)
+            must_begin_here(g, operand, f->first);
         g->last = last;
         f->busy = false;
         f->ready = true;

@@ -78,6 +78,11 @@ typedef struct key_steps {
 } key_steps;
 key_steps steps_of_key(const grid *g, tp_expr last);
 
+/* phases.c: the phase that stores to an operand, of all up to this one. */
+evaluation *evaluation_of(evaluation *last, uint32_t operand);
+/* Of a phase: the grid that is looked at in the last turn. */
+grid *phase_ends(evaluation *v);
+
 /* written.c: an output of which steps write pieces. w gets the step that writes an element last, and *written what it
  * writes at lane `own` of its window, the whole array; false: none is seen. */
 bool written_by_pieces(evaluation *v, uint32_t operand, const tp_expr *own, writer *w, kept_or_set *written);

@@ -54,9 +54,18 @@ typedef struct term_node {
     uint32_t depth;    /* of terms in it */
 } term_node;
 
+struct evaluation;
+
+/* Of the kernel: minus infinity hides it. */
+typedef struct hidden {
+    term term;
+    struct evaluation *of;
+} hidden;
+
 /* An integer term that must fit its dtype, and where it is computed. */
 typedef struct narrow {
     term term;
+    struct evaluation *of;
     tp_dtype dtype;
     const tp_node *node;
     const tp_syntax *syntax;
@@ -80,10 +89,15 @@ typedef struct expected_value {
     tp_expr is, where;
 } expected_value;
 
-/* The same kernel with loops of its body as axes of the grid, given that values are as expected. */
+/* The same kernel with loops of its body as axes of the grid, given that values are as expected. Where loops follow
+ * each other, it is one kernel for each of them, a phase. */
 typedef struct turned_loops {
     const tp_kernel *k;
     TP_VEC(expected_value) expected;
+    const struct turned_loops *before; /* the phase before; NULL: this is the first one */
+    uint32_t phase, outer;             /* its number; axes of the grid, without those of loops */
+    const uint32_t *phase_of;          /* by operand: the phase that alone stores to it; UINT32_MAX: none does */
+    const bool *alone;                 /* by operand: it has all that the body stores to what it stands for */
 } turned_loops;
 
 typedef struct summary summary;
@@ -106,26 +120,32 @@ struct summary {
     bool rolled;                /* loops of the body with stores are recurrences, however few their turns are */
     bool may_roll;              /* it would make a difference */
     const turned_loops *turned; /* k is this one's; NULL: its loops are as they were */
+    const turned_loops *last;   /* the last phase */
     bool roundings;             /* literals may be roundings of what is meant */
     bool narrow_casts;          /* under a decision: casts are kept */
     bool strict;                /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;        /* where we are, for messages */
     const tp_syntax *syntax;
-    TP_VEC(narrow) narrow;       /* not looked at yet */
-    TP_VEC(term) hidden;         /* terms of the kernel that minus infinity hides; not looked at yet */
-    bool of_kernel;              /* whose terms are made */
-    TP_VEC(double) bounds;       /* of index expressions */
-    tp_map bound_of;             /* by expression: its number there + 1 */
-    TP_VEC(known_above) signs;   /* of the case that is looked at */
-    struct sums *sums;           /* sum.c */
-    const struct sum_laws *laws; /* that arithmetic asks */
+    TP_VEC(narrow) narrow;        /* not looked at yet */
+    TP_VEC(hidden) hidden;        /* not looked at yet */
+    TP_VEC(tp_var) others;        /* turns of other phases than s->k's */
+    struct evaluation *now;       /* of the body, or of the phase of it that terms are made of */
+    TP_VEC(tp_analysis *) phases; /* all analyses */
+    bool of_kernel;               /* whose terms are made */
+    TP_VEC(double) bounds;        /* of index expressions */
+    tp_map bound_of;              /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs;    /* of the case that is looked at */
+    struct sums *sums;            /* sum.c */
+    const struct sum_laws *laws;  /* that arithmetic asks */
     term (*scan_law)(struct summary *s, uint32_t sym, tp_expr extent, term body, term init); /* that term_scan() asks */
     struct record *record;                                                                   /* record.c */
     const tp_prover_options *o;                                                              /* where certificates go */
 };
 
-/* A summary in the making; its analysis is ended with tp_analysis_end(s->a). */
+/* A summary in the making. */
 summary *summary_new(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, tp_equality *out);
+/* Its analyses end. */
+void summary_end(summary *s);
 /* It ends here: why. Leaves with TP_E_INPUT. */
 _Noreturn void summary_stop(summary *s, tp_str why);
 
@@ -182,6 +202,8 @@ void term_print(summary *s, tp_buf *b, term t);
 
 /* A new index from 0 below `extent`. */
 tp_expr summary_index(summary *s, const char *name, tp_expr extent);
+/* The step of an axis, as one. */
+tp_var summary_turn(const summary *s, const tp_axis *axis);
 /* For all symbols that there are, and `more`; to be handed back where it is used often: every fold that is opened has
  * symbols of its own, so that there may be many thousands. */
 blank blank_new(summary *s, uint32_t more);
@@ -244,8 +266,9 @@ tp_str term_overflows(summary *s, term t, tp_dtype d);
 
 /* To be looked at when what buffers hold is known; t itself may speak of it. */
 void summary_must_fit(summary *s, term t, tp_dtype dtype);
-/* All that must fit does, or the summary stops. contents: puts in what buffers hold; NULL: there are none. */
-void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx);
+/* All that must fit does, or the summary stops. contents: puts in what buffers hold in that phase; NULL: there are
+ * none. */
+void summary_fits(summary *s, term (*contents)(void *ctx, struct evaluation *of, term t), void *ctx);
 
 /* Is it a whole number, whatever the data are? */
 bool term_is_whole(const summary *s, term t);
@@ -303,6 +326,8 @@ typedef struct loop_variable {
 
 typedef bool along_dims[TP_MAX_RANK];
 
+struct grid;
+
 typedef struct evaluation {
     summary *s;
     const tp_program *p;
@@ -316,6 +341,16 @@ typedef struct evaluation {
     tp_map elements;               /* by value and indices */
     TP_VEC(loop_variable) loops;
     along_dims *uniform; /* per operand: scratch that is the same all along it */
+    /* of a phase: */
+    const tp_kernel *k;
+    tp_analysis *a;
+    bool *positive;
+    const turned_loops *turned;
+    term (*left_by_phase)(struct grid *g, const term_node *n); /* no id: it is of this phase, or of none */
+    struct evaluation *before;                                 /* the phase before */
+    struct grid *in_the_end;                                   /* its last turn, for later phases */
+    term *ends;                                                /* per operand: what it then holds, */
+    tp_expr (*end_lane)[TP_MAX_RANK];                          /* ... at these lanes; no term: not looked at yet */
 } evaluation;
 
 _Noreturn void evaluation_stop(evaluation *v, const char *why);
@@ -325,6 +360,11 @@ void reshaped_place(evaluation *v, const tp_inst *inst, const tp_expr *at, tp_ex
 tp_expr scalar_of(evaluation *v, tp_vid value);
 /* walk.c: who computes what, and what memory holds after it. */
 evaluation *evaluate(summary *s, const tp_program *p, bool body);
+/* phases.c: the body of s->k, all phases of it; the last one. */
+evaluation *evaluate_kernel(summary *s);
+/* walk.c: turns of other phases than this one, for questions; from here on the summary is of this phase. */
+void note_others(summary *s, const turned_loops *here);
+void look_from(evaluation *v);
 /* Element `at` of a value. */
 term element_of(evaluation *v, tp_vid value, const tp_expr *at);
 /* DYNAMIC_UPDATE: is element `at` in the part that is written, and where in it? */
@@ -350,7 +390,7 @@ term scan_by_law(summary *s, uint32_t sym, tp_expr extent, term body, term init)
 /* The kernel with its loops of any number of turns as axes; NULL: it has none, or they do not stand in one another.
  * at_start: where copies store, tp_stores_here(). */
 const turned_loops *loops_as_axes(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o, bool at_start);
-/* The values are as s->turned expects them, or the summary stops. */
+/* expected.c: the values are as s->turned expects them, or the summary stops. */
 void expect_values(evaluation *v);
 
 /* ---- choice.c ---- */

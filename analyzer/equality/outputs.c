@@ -1,9 +1,15 @@
 /* Elements of outputs after the whole grid: what the step that writes them last leaves. */
 #include "analyzer/equality/grid.h"
 
-static term with_folds_in(void *g, term t)
+static term with_folds_in(void *ctx, evaluation *of, term t)
 {
-    return with_folds(g, t);
+    grid *g = ctx;
+    if (!of || of == g->v)
+        return with_folds(g, t);
+    look_from(of);
+    t = with_folds(phase_ends(of), t);
+    look_from(g->v);
+    return t;
 }
 
 /* Has it a value, or is it minus infinity? Maxima over no elements are looked at where they are met. */
@@ -31,7 +37,7 @@ static void hidden_have_values(grid *g)
 {
     summary *s = g->v->s;
     for (uint32_t i = 0; i < s->hidden.len; i++)
-        if (!is_value_or_low(s, with_folds(g, s->hidden.at[i])))
+        if (!is_value_or_low(s, with_folds_in(g, s->hidden.at[i].of, s->hidden.at[i].term)))
             summary_stop(s, TP_S("infinity hides something that may be undefined"));
     s->hidden.len = 0;
 }
@@ -51,6 +57,8 @@ static premises in_array(summary *s, const tp_operand *o, const tp_expr *lane, c
 term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
 {
     summary *s = v->s;
+    v = evaluation_of(v, operand);
+    look_from(v);
     const tp_operand *o = &s->k->operands[operand];
     grid g = {.v = v, .forms = TP_NEWN(s->arena, form, tp_noperands(s->k))};
     static const premises nothing = {.n = 0};

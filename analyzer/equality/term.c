@@ -322,7 +322,7 @@ static bool is_mask_above(const summary *s, term mask, term x)
 static void hide(summary *s, term t)
 {
     if (s->of_kernel && !term_get(s, t)->plain && !is_infinite(s, t))
-        tp_push(s->arena, s->hidden, t);
+        tp_push(s->arena, s->hidden, ((hidden){t, s->now}));
 }
 
 /* A cast may overflow; only under a decision does that matter, and here nobody knows. */

@@ -428,6 +428,27 @@ static void walk(evaluation *v, const tp_region *r, tp_expr path)
     }
 }
 
+/* Counters of folds may run to a turn of another phase, whose range a question needs. */
+void note_others(summary *s, const turned_loops *here)
+{
+    s->others.len = 0;
+    for (const turned_loops *t = s->last; t; t = t->before)
+        for (uint32_t a = t->outer; a < t->k->naxes && t != here; a++)
+            tp_push(s->arena, s->others, summary_turn(s, &t->k->axes[a]));
+}
+
+void look_from(evaluation *v)
+{
+    summary *s = v->s;
+    if (s->last && s->turned != v->turned)
+        note_others(s, v->turned);
+    s->k = v->k;
+    s->a = v->a;
+    s->positive = v->positive;
+    s->turned = v->turned;
+    s->now = v;
+}
+
 evaluation *evaluate(summary *s, const tp_program *p, bool body)
 {
     evaluation *v = TP_NEW(s->arena, evaluation);
@@ -439,6 +460,14 @@ evaluation *evaluate(summary *s, const tp_program *p, bool body)
     v->refs = TP_NEWN(s->arena, const stored *, operands);
     v->final = TP_NEWN(s->arena, const stored *, operands);
     v->uniform = TP_NEWN(s->arena, along_dims, operands);
+    v->k = s->k;
+    v->a = s->a;
+    v->positive = s->positive;
+    v->turned = s->turned;
+    v->ends = TP_NEWN(s->arena, term, operands);
+    v->end_lane = (tp_expr(*)[TP_MAX_RANK])tp_alloc_array(s->arena, operands + 1, sizeof *v->end_lane);
+    if (body)
+        s->now = v;
     walk(v, &p->statements, tp_const(s->p, 1));
     v->final = v->refs;
     expect_values(v);

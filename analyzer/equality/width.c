@@ -394,15 +394,15 @@ bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
 
 void summary_must_fit(summary *s, term t, tp_dtype dtype)
 {
-    narrow x = {t, dtype, s->node, s->syntax};
+    narrow x = {t, s->now, dtype, s->node, s->syntax};
     tp_push(s->arena, s->narrow, x);
 }
 
-void summary_fits(summary *s, term (*contents)(void *ctx, term t), void *ctx)
+void summary_fits(summary *s, term (*contents)(void *ctx, struct evaluation *of, term t), void *ctx)
 {
     for (uint32_t i = 0; i < s->narrow.len; i++) {
         narrow x = s->narrow.at[i];
-        term t = contents ? contents(ctx, x.term) : x.term;
+        term t = contents ? contents(ctx, x.of, x.term) : x.term;
         range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
         if (r.lo >= (double)tp_dtype_min(x.dtype) && r.hi <= (double)tp_dtype_max(x.dtype))
             continue;

@@ -91,8 +91,7 @@ static void one_output(job *j, evaluation *v, uint32_t operand)
 static void summarise(void *arg)
 {
     job *j = arg;
-    evaluation *v = evaluate(j->s, j->s->k->body, true);
-    find_uniform(v);
+    evaluation *v = evaluate_kernel(j->s);
     for (uint32_t i = 0; i < j->k->noutputs; i++)
         if (!j->k->operands[j->k->ninputs + i].discard)
             one_output(j, v, j->k->ninputs + i);
@@ -126,7 +125,7 @@ static void compare(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_tens
         j.s->rolled = how == 1;
         j.s->turned = turned;
         tp_status st = tp_try(a, summarise, &j);
-        tp_analysis_end(j.s->a);
+        summary_end(j.s);
         may_roll = j.s->may_roll;
         n->summarised += st == TP_OK;
         n->stopped += st != TP_OK;
