@@ -27,6 +27,11 @@ static bool speaks_of_steps(const proof *x, tp_expr e)
     return any;
 }
 
+bool fleet_asked_enough(const proof *x)
+{
+    return x->questions >= MOST_QUESTIONS;
+}
+
 bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
 {
     enum { ROOM = 96 };
@@ -48,8 +53,9 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
         cases[i] = either.b;
         return good && fleet_follows(x, cases, n, goal);
     }
-    if (++x->questions > MOST_QUESTIONS)
+    if (fleet_asked_enough(x))
         return false;
+    x->questions++;
     tp_claim c = {.over_steps = true, .premises = premises, .given = x->f->given};
     for (uint32_t i = 0; i < n; i++)
         nall += tp_conjuncts(x->a, given[i], all + nall, ROOM - nall);

@@ -228,7 +228,7 @@ static bool guess_joined(proof *x, flight_span s, tp_expr turn, const fleet *all
         proof guess = *x;
         guess.guessing = true;
         found_by_turn(&guess, all, &guessed, turn, &now);
-        if (now.len > MOST_IN_FLIGHT)
+        if (now.len > MOST_IN_FLIGHT || fleet_asked_enough(x))
             return false;
         once(&guess, s, &now);
         drop_impossible(&guess, &now);
@@ -260,7 +260,7 @@ static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, 
         proof guess = *x;
         guess.guessing = true;
         found_by_turn(&guess, all, left, turn, &now);
-        if (now.len > MOST_IN_FLIGHT)
+        if (now.len > MOST_IN_FLIGHT || fleet_asked_enough(x))
             return false;
         once(&guess, s, &now);
         drop_impossible(&guess, &now);
@@ -419,6 +419,8 @@ bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all)
         } else {
             good = flight_step(x, e, all);
         }
+        if (fleet_asked_enough(x))
+            return fleet_fails(x, "it takes too many questions to follow what is in flight", e);
         if (!good && !x->guessing)
             return false;
         if (!good)
@@ -715,6 +717,33 @@ tp_str flow_find_received(tp_analysis *a)
 
 /* ---- the rules ---- */
 
+typedef struct rule_call {
+    tp_analysis *a;
+    bool counting;
+    const tp_syntax **at;
+    tp_str *basis;
+    tp_decision d;
+} rule_call;
+
+static void decide_rule(void *arg)
+{
+    rule_call *x = arg;
+    x->d = decide_flights(x->a, x->counting, NULL, x->at, x->basis);
+}
+
+/* With a part of what the rule has: a run may decide what is not shown. */
+static tp_decision decide_in_share(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
+{
+    tp_share share = {0.5, a->rule->code, {NULL, 0}};
+    rule_call x = {.a = a, .counting = counting, .at = at, .basis = basis};
+    tp_str why;
+    if (!tp_within(a->arena, &share, decide_rule, &x, &why)) {
+        x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
+        tp_exprs_forget_overflow(a->p);
+    }
+    return x.d;
+}
+
 static bool starts(const tp_statement *s, void *ctx)
 {
     const bool *counting = ctx;
@@ -735,7 +764,7 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
     const tp_flow *f = tp_flow_of(a);
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = f->in_flight};
     if (counting || !d.reason.n)
-        d = decide_flights(a, counting, NULL, &at, &basis);
+        d = decide_in_share(a, counting, &at, &basis);
     else
         at = f->in_flight_at;
     int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));

@@ -38,6 +38,8 @@ typedef struct proof {
 
 /* Is the goal proven for all sizes, steps and turns where these conditions hold? */
 bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal);
+/* Then nothing more follows. */
+bool fleet_asked_enough(const proof *x);
 /* They are one place. */
 tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b);
 /* Both sides and the semaphore are the same places, of as many bits. */
