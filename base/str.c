@@ -242,13 +242,19 @@ static size_t distance(tp_str a, tp_str b)
     return last[b.n];
 }
 
+static bool begins(tp_str s, tp_str with)
+{
+    return with.n && s.n >= with.n && memcmp(s.p, with.p, with.n) == 0;
+}
+
 tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n)
 {
     tp_str best = {NULL, 0};
     size_t limit = word.n / 3 + 1, best_distance = limit + 1;
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(word, candidates[i]);
-        if (d > 0 && d < best_distance && d < candidates[i].n) {
+        bool longer = d == best_distance && begins(candidates[i], word) && !begins(best, word);
+        if (d > 0 && (d < best_distance || longer) && d < candidates[i].n) {
             best_distance = d;
             best = candidates[i];
         }

@@ -77,7 +77,7 @@ tp_str tp_visible(tp_arena *a, tp_str s);
 /* The same for what begins a line: a "::" or "##[" there, which runners of CI take for a command, is spelled out. */
 tp_str tp_visible_line(tp_arena *a, tp_str s);
 
-/* The candidate nearest to `word` by edit distance and not `word` itself, or
+/* The candidate nearest to `word` by edit distance and not `word` itself, of several one that begins with it, or
  * {NULL,0} when none is near enough to be what the user meant. */
 tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n);
 

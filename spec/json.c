@@ -116,6 +116,8 @@ _Noreturn static void raise_unexpected(scanner *s, tp_str pointer, const char *w
         help = "comments are allowed only in files named *.tile.jsonc";
     else if ((s->p[s->i] == '}' || s->p[s->i] == ']') && !s->comments)
         help = "a comma before a closing bracket is allowed only in files named *.tile.jsonc";
+    else if (wanted[0] == '`' && wanted[1] == ',' && s->p[s->i] && strchr("\"[{", s->p[s->i]))
+        help = "a comma is missing before it";
     tp_raise(s->c, TP_RULE_SPEC_STRUCTURE, span(s->i, end, pointer), help, "found `%.*s` where %s is expected",
              TP_FMT(word), wanted);
 }

@@ -11,7 +11,8 @@ static void not_too_large(tp_reader *r, const tp_json *v)
 static int64_t size_number(tp_reader *r, const tp_json *v)
 {
     if (v->u.integer < 0)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "a size cannot be negative");
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "give a number from 0 on, or {\"min\": 1} for all of them",
+                 "a size cannot be negative");
     not_too_large(r, v);
     return v->u.integer;
 }
@@ -22,7 +23,8 @@ static int64_t bound(tp_reader *r, const tp_json *v, const char *key, int64_t le
     if (!m)
         return otherwise;
     if (m->u.integer < least)
-        tp_raise(r->c, TP_RULE_SPEC_VALUE, m->loc, NULL, "\"%s\" is at least %lld", key, (long long)least);
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, m->loc, "a size counts elements; leave the key out, or give a larger number",
+                 "\"%s\" is at least %lld", key, (long long)least);
     not_too_large(r, m);
     return m->u.integer;
 }

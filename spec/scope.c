@@ -46,7 +46,7 @@ void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, ui
 {
     const tp_name *old = tp_scope_find(names, name);
     if (!well_formed(name))
-        tp_raise(c, TP_RULE_SPEC_NAME, loc, "use letters, digits and _, at most 64", "`%.*s` cannot be a name",
+        tp_raise(c, TP_RULE_SPEC_NAME, loc, "use a to z, A to Z, digits and _, at most 64", "`%.*s` cannot be a name",
                  TP_FMT(name));
     if (is_reserved(name, kind == TP_NAME_OPERAND))
         tp_raise(c, TP_RULE_SPEC_NAME, loc, "choose another name", "`%.*s` is a word of the language", TP_FMT(name));
@@ -56,6 +56,17 @@ void tp_scope_add(tp_ctx *c, tp_names *names, tp_str name, tp_name_kind kind, ui
                  "the name `%.*s` is taken at line %u, column %u", TP_FMT(name), at.line, at.column);
     }
     tp_push(c->arena, *names, (tp_name){name, kind, index, loc});
+}
+
+/* "there are `i`, `j`, `M`"; NULL: no names are. */
+static const char *names_text(tp_arena *a, const tp_str *names, size_t n)
+{
+    enum { MOST = 8 };
+    tp_buf b = {.arena = a};
+    for (size_t i = 0; i < n && i < MOST; i++)
+        tp_buf_printf(&b, "%s`%.*s`", i ? ", " : "there are ", TP_FMT(names[i]));
+    tp_buf_c(&b, n > MOST ? ", …" : "");
+    return n ? tp_cstr(a, tp_buf_view(&b)) : NULL;
 }
 
 _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds, tp_loc loc, tp_str name)
@@ -69,7 +80,7 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
     tp_raise(c, TP_RULE_SPEC_NAME, loc,
              near.n                  ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
              : kinds == TP_NAME_SIZE ? "only sizes can be used here"
-                                     : NULL,
+                                     : names_text(c->arena, known, n),
              "unknown name `%.*s`", TP_FMT(name));
 }
 

@@ -234,6 +234,7 @@ static void check_bad_file(struct json_object *row)
     tp_arena *a = tp_arena_new(0);
     const char *path = tp_printf(a, "tests/bad/%s", string_of(row, "file")).p, *command = string_of(row, "command"),
                *message = string_of(row, "message");
+    struct json_object *help = json_object_object_get(row, "help"); /* NULL: whatever it says */
     int code = json_object_get_int(member(row, "exit"));
     outcome o = RUN(a, command, path, "--format", "json");
     if (o.exit != code)
@@ -245,6 +246,7 @@ static void check_bad_file(struct json_object *row)
         struct json_object *f = json_object_array_get_idx(findings, i);
         found = strcmp(string_of(f, "rule"), string_of(row, "rule")) == 0 &&
                 strncmp(string_of(f, "message"), message, strlen(message)) == 0 &&
+                (!help || strcmp(string_of(f, "help"), json_object_get_string(help)) == 0) &&
                 json_object_get_int(member(f, "line")) == json_object_get_int(member(row, "line")) &&
                 json_object_get_int(member(f, "column")) == json_object_get_int(member(row, "column"));
     }
