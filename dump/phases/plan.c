@@ -7,6 +7,7 @@ static const char *manner_of(const void *ctx, const tp_inst *i)
 {
     static const char *const WORDS[] = {
         [TP_MANNER_OWN] = "by itself",
+        [TP_MANNER_AGAIN] = "not at all: the same number was computed before",
         [TP_MANNER_ONCE] = "once: the same in each step",
         [TP_MANNER_SHOWN] = "nothing is moved: the memory of the operand",
         [TP_MANNER_WAITS] = "with what looks at it, where there are many elements",

@@ -107,19 +107,28 @@ static bool next_axes(tp_machine *m, int64_t *now)
     return !carry;
 }
 
+/* Where the window begins in dimension d; false: that has no value. */
+static bool window_begins(const tp_machine *m, const tp_ref *r, uint32_t d, int64_t *start)
+{
+    const tp_dim *dim = &r->operand->dims[d];
+    int64_t pad = 0;
+    *start = r->window[d];
+    if (r->resident && !(r->moves >> d & 1))
+        return true;
+    if (tp_expr_eval(m->k->exprs, dim->index, m->env, start) != TP_EVAL_OK)
+        return false;
+    if (dim->kind != TP_DIM_ELEMENT)
+        return tp_mul(*start, r->unit[d], start);
+    return tp_expr_eval(m->k->exprs, dim->pad_lo, m->env, &pad) == TP_EVAL_OK && tp_sub(*start, pad, start);
+}
+
 const char *tp_window_at(const tp_machine *m, const tp_ref *r)
 {
     size_t first = 0;
     for (uint32_t d = 0; d < r->operand->rank; d++) {
-        const tp_dim *dim = &r->operand->dims[d];
-        int64_t start, pad = 0, end;
-        if (tp_expr_eval(m->k->exprs, dim->index, m->env, &start) != TP_EVAL_OK)
-            return NULL;
-        if (dim->kind == TP_DIM_ELEMENT
-                ? tp_expr_eval(m->k->exprs, dim->pad_lo, m->env, &pad) != TP_EVAL_OK || !tp_sub(start, pad, &start)
-                : !tp_mul(start, r->unit[d], &start))
-            return NULL;
-        if (start < 0 || !tp_add(start, r->block[d], &end) || end > r->array->dims[d])
+        int64_t start, end;
+        if (!window_begins(m, r, d, &start) || start < 0 || !tp_add(start, r->block[d], &end) ||
+            end > r->array->dims[d])
             return NULL;
         first = first * (size_t)r->array->dims[d] + (size_t)start;
     }

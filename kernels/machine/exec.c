@@ -408,6 +408,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     if (s.whole && value->n == ref->n) {
         if (r->operand->role == TP_SCRATCH)
             tp_hand_over_numbers(m, ref, statement->value);
+        else if (r->streams && ref->data != ref->own && !value->viewed && value->data == value->own)
+            tp_stream_numbers(m, ref, value);
         else
             tp_copy_numbers(m, ref, value);
         tp_planes_store(m, ref, statement->value);
@@ -746,10 +748,14 @@ static void exec_check(tp_machine *m, const tp_statement *s)
 
 void tp_exec_region(tp_machine *m, const tp_region *r)
 {
+    bool told = m->request->observer != NULL;
     for (uint32_t i = 0; i < r->len; i++) {
         const tp_statement *s = &r->at[i];
+        if (!told && s->kind == TP_COMPUTE && tp_quick_pass(m, s->inst))
+            continue;
         m->at = s;
-        tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT, .statement = s});
+        if (told)
+            tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT, .statement = s});
         if (s->kind != TP_COMPUTE) {
             tp_chain_finish(m);
             bool reads = s->kind == TP_ASSIGN || s->kind == TP_ASSERT || s->kind == TP_SIGNAL || s->kind == TP_AWAIT;
@@ -779,7 +785,8 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
         case TP_WHILE: exec_while(m, s); break;
         case TP_IF: exec_branch(m, s); break;
         }
-        tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT_DONE, .statement = s});
+        if (told)
+            tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT_DONE, .statement = s});
     }
     tp_chain_finish(m);
 }

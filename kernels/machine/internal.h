@@ -73,6 +73,11 @@ typedef struct tp_late tp_late;
 typedef struct tp_joined tp_joined;
 typedef struct tp_quick tp_quick;
 
+/* What a statement counts for: as statistics have it, and the budget. */
+typedef struct tp_due {
+    int64_t work, cost;
+} tp_due;
+
 /* Elements start[d] + t stride[d] of a ref, 0 <= t < size[d]: those of the place at t + skip[d] < of[d]. */
 typedef struct tp_slice {
     int64_t start[TP_MAX_RANK], size[TP_MAX_RANK], stride[TP_MAX_RANK];
@@ -97,15 +102,16 @@ typedef struct tp_ref {
     tp_box_of_cells inside;      /* TP_INSIDE: of an input's window what lies in the array, of others what is written */
     uint32_t moves;              /* bits of the dimensions in which the window depends on the step */
     bool resident;
-    bool joins;         /* it moves in each of the steps that may be taken as one */
-    bool in_place;      /* a window inside the array is rows of its memory, looked at there: */
-    ptrdiff_t pitch;    /* ... so many elements apart; 0: one line */
-    bool streams;       /* an output that the caches would not hold, written in pieces at which no step looks */
-    bool awaited;       /* ahead.c: worth to be asked for, */
-    bool jumps;         /* ... all at once: a small window that a table moves */
-    const char *comes;  /* ... and where the window lies that was asked for, NULL: none */
-    uint32_t *visited;  /* outputs: per block, 1 + number of the run that wrote it */
-    int64_t *visit_key; /* outputs: tp_parallel_number() of that run */
+    bool joins;                  /* it moves in each of the steps that may be taken as one */
+    bool in_place;               /* a window inside the array is rows of its memory, looked at there: */
+    ptrdiff_t pitch;             /* ... so many elements apart; 0: one line */
+    bool unread;                 /* an output, in place, at which no statement looks */
+    bool streams;                /* ... that the caches would not hold, written in pieces at which no step looks */
+    bool awaited;                /* ahead.c: worth to be asked for, */
+    bool jumps;                  /* ... all at once: a small window that a table moves */
+    const char *comes;           /* ... and where the window lies that was asked for, NULL: none */
+    uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
+    int64_t *visit_key;          /* outputs: tp_parallel_number() of that run */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
     size_t nblocks;
     uint32_t *owner; /* outputs with Element dimensions instead: per element, the number of its run */
@@ -138,6 +144,7 @@ typedef struct tp_machine {
     tp_cells *values;      /* by value number */
     uint8_t *fixed;        /* fixed.c, per value: tp_fixedness */
     const tp_region *body; /* renamed.c: the statements of a step */
+    bool *repeats;         /* ... per value: nobody looks at it, as the same number was there before; NULL: none */
     bool *assigned;        /* per value: a variable, which statements assign to */
     tp_ref *refs;          /* by operand */
     void **workspace;      /* per value: scratch memory of its instruction */
@@ -154,6 +161,8 @@ typedef struct tp_machine {
     uint8_t *pure;             /* fuse.c, per value: what tp_is_pure() said of its statement; NULL: nothing was asked */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     tp_quick *quick;           /* quick.c, per value; NULL: none */
+    tp_due *due;               /* ... and what its statement counts for; NULL: none */
+    bool charged;              /* somebody keeps an account of it, or bounds it */
     size_t piece;              /* elements of a strip, about */
     bool looks_ahead;          /* ahead.c: there are such windows, not too large */
     tp_ahead ahead;            /* ... windows of the next step */
@@ -423,6 +432,8 @@ void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank
 /* Is it what the types above say? For tp_assert(). */
 bool tp_cells_hold(const tp_cells *c);
 void tp_make_undefined(tp_cells *c, tp_origin first);
+/* The same of cells that nobody reads before they are written: the numbers stay. */
+void tp_note_undefined(tp_cells *c, tp_origin first);
 /* Make the shadow array exist and hold the state. */
 tp_origin *tp_materialise(tp_machine *m, tp_cells *c);
 /* The same for who writes all of it: it holds anything. */
@@ -443,6 +454,8 @@ bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s);
 bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
+/* ... past the caches (ended by tp_stream_end()), from memory of its own. */
+void tp_stream_numbers(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* The same where v is looked at here only: by the memory of v, if it can be, which takes that of `to`. */
 void tp_hand_over_numbers(tp_machine *m, tp_cells *to, tp_vid v);
 /* The same without moving them: as long as `to` is looked at, `from` stays as it is. */
@@ -571,6 +584,19 @@ void tp_quick_prepare(tp_machine *m);
 /* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW,
  * COMPUTE_NOW: it is a load, or something else that does not wait, for which all is ready; NOT_QUICK: nothing was done.
  */
+/* Is nothing left to do for i, which is paid for then? Its value is there, or nobody looks. */
+static inline bool tp_quick_pass(tp_machine *m, const tp_inst *i)
+{
+    if (!m->due || i->out < 0 || (m->fixed[i->out] != TP_IS_FIXED && !m->repeats[i->out]))
+        return false;
+    if (m->charged) {
+        tp_spend(m->arena, m->due[i->out].cost);
+        tp_exec_spend(m, m->due[i->out].work);
+    } else {
+        m->stats.work += m->due[i->out].work;
+    }
+    return true;
+}
 typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW, TP_COMPUTE_NOW } tp_quickly;
 tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i);
 

@@ -354,7 +354,11 @@ static void open_window(tp_machine *m, uint32_t index)
         transfer(m, r, true);
         fill_outside(m, r, index);
     } else {
-        tp_make_undefined(&r->cells, tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step));
+        tp_origin first = tp_origin_new(TP_BORN_OUTPUT, index, 0, m->step);
+        if (r->unread && r->cells.data != r->cells.own)
+            tp_note_undefined(&r->cells, first);
+        else
+            tp_make_undefined(&r->cells, first);
     }
 }
 

@@ -176,6 +176,7 @@ tp_status tp_machine_run(tp_arena *a, const tp_run_request *r, tp_trap *trap, tp
 /* plan.c: how a run would execute what a statement computes. */
 typedef enum tp_manner {
     TP_MANNER_OWN,   /* by itself, when it is reached */
+    TP_MANNER_AGAIN, /* not at all: nobody looks, as the same number was computed before */
     TP_MANNER_ONCE,  /* before the first step that needs it: it depends on none */
     TP_MANNER_SHOWN, /* a load that moves nothing: the operand's memory is shown */
     TP_MANNER_WAITS, /* element by element, with what looks at it, where there are many */

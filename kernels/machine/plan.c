@@ -8,6 +8,8 @@ typedef struct planning {
 
 static tp_manner manner_of(const tp_machine *m, const tp_inst *i)
 {
+    if (m->repeats && m->repeats[i->out])
+        return TP_MANNER_AGAIN;
     if (m->fixed[i->out] != TP_VARIES)
         return TP_MANNER_ONCE;
     if (m->shows && m->shows[i->out])

@@ -9,7 +9,7 @@ typedef enum quick_way { BY_LOOP = 1, BY_DIVISION, BY_LOAD, BY_VIEW, BY_TABLE, B
 struct tp_quick {
     quick_way way; /* 0: none */
     tp_loop loop;
-    int64_t work, cost; /* as statistics count it; as the budget does */
+    tp_due due;
 };
 
 enum { FEW = 2048 }; /* more may wait for who looks at them */
@@ -35,7 +35,7 @@ static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
     size_t n = m->values[i->out].n;
     for (uint32_t a = 0; a < i->nargs; a++)
         n += m->values[i->args[a]].n;
-    tp_quick q = {.work = tp_work_of(m, i), .cost = 8 + (int64_t)n / 32};
+    tp_quick q = {.due = {tp_work_of(m, i), 8 + (int64_t)n / 32}};
     bool divides = i->nargs && tp_prim_divides(i->prim) && !tp_is_float(m->values[i->args[0]].dtype);
     q.loop = loop_of(m, i, divides);
     bool floats = tp_is_float(m->values[i->out].dtype) && m->fixed[i->out] == TP_VARIES;
@@ -56,8 +56,10 @@ static void find(tp_machine *m, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
         const tp_statement *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
             m->quick[s->inst->out] = quick_of(m, s->inst);
+            m->due[s->inst->out] = m->quick[s->inst->out].due;
+        }
         find(m, &s->test);
         find(m, &s->body);
         find(m, &s->orelse);
@@ -69,6 +71,8 @@ void tp_quick_prepare(tp_machine *m)
     if (!tp_may_defer(m) || m->joined || m->request->counts)
         return;
     m->quick = TP_NEWN(m->arena, tp_quick, m->k->body->values.len);
+    m->due = TP_NEWN(m->arena, tp_due, m->k->body->values.len);
+    m->charged = tp_arena_budget(m->arena) || m->request->max_work;
     find(m, m->body);
 }
 
@@ -97,8 +101,8 @@ static bool look_up(const tp_machine *m, const tp_inst *i, int64_t *entry)
 
 static void account(tp_machine *m, const tp_quick *q, tp_cells *out)
 {
-    tp_spend(m->arena, q->cost);
-    tp_exec_spend(m, q->work);
+    tp_spend(m->arena, q->due.cost);
+    tp_exec_spend(m, q->due.work);
     tp_assert(!out->waits);
     out->ranged = false;
     out->spared = 0;
@@ -156,11 +160,8 @@ tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i)
     const tp_quick *q = &m->quick[i->out];
     tp_cells *out = &m->values[i->out];
     int64_t entry;
-    if (m->fixed[i->out] == TP_IS_FIXED) {
-        tp_spend(m->arena, q->cost);
-        tp_exec_spend(m, q->work);
+    if (tp_quick_pass(m, i))
         return TP_DONE;
-    }
     switch (q->way) {
     case BY_LOOP:
     case BY_DIVISION: return by_loop(m, q, i) ? TP_DONE : TP_NOT_QUICK;

@@ -205,6 +205,14 @@ TP_VECTORISED static void extreme_more(tp_prim prim, row_extreme *restrict x, co
             nans[k] |= v != v;
             lanes[k] = prim == TP_P_MAX ? (v > lanes[k] ? v : lanes[k]) : (v < lanes[k] ? v : lanes[k]);
         }
+    if (t + LANES / 2 <= n) {
+        for (size_t k = 0; k < LANES / 2; k++) {
+            float v = p[t + k];
+            nans[k] |= v != v;
+            lanes[k] = prim == TP_P_MAX ? (v > lanes[k] ? v : lanes[k]) : (v < lanes[k] ? v : lanes[k]);
+        }
+        t += LANES / 2;
+    }
     for (; t < n; t++) {
         nan |= p[t] != p[t];
         best = prim == TP_P_MAX ? (p[t] > best ? p[t] : best) : (p[t] < best ? p[t] : best);

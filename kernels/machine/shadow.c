@@ -1,5 +1,6 @@
 /* The lattice of defined and undefined elements. */
 #include "base/assert.h"
+#include "base/stream.h"
 #include "base/strided.h"
 #include "base/vectorised.h"
 #include "kernels/machine/internal.h"
@@ -144,11 +145,16 @@ bool tp_cells_hold(const tp_cells *c)
            (c->state != TP_ALL_UNDEFINED || c->origin) && (c->state != TP_INSIDE || (c->origin && c->defined));
 }
 
-void tp_make_undefined(tp_cells *c, tp_origin first)
+void tp_note_undefined(tp_cells *c, tp_origin first)
 {
     c->state = TP_ALL_UNDEFINED;
     c->origin = first;
     c->meaning.plane[0] = NULL;
+}
+
+void tp_make_undefined(tp_cells *c, tp_origin first)
+{
+    tp_note_undefined(c, first);
     /* A loud pattern: whoever looks at it should not get away with it. */
     size_t n = c->viewed ? (size_t)c->dims[c->rank - 1] : c->n, size = tp_dtype_size(c->dtype); /* side by side */
     if (!n || !tp_is_float(c->dtype))
@@ -403,6 +409,16 @@ static void copy_rows(tp_cells *to, const tp_cells *from)
     ptrdiff_t there[2] = {to->viewed ? to->pitch : (ptrdiff_t)row, 1},
               here[2] = {from->viewed ? from->pitch : (ptrdiff_t)row, !(from->viewed && from->flat_row)};
     tp_move(tp_dtype_size(to->dtype), 2, dims, to->data, there, from->data, here);
+}
+
+void tp_stream_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    size_t size = tp_dtype_size(to->dtype), row = to->viewed ? (size_t)to->dims[to->rank - 1] : to->n;
+    tp_assert(!from->viewed && to->n == from->n);
+    for (size_t at = 0, r = 0; at < to->n; at += row, r++)
+        tp_stream((char *)to->data + (ptrdiff_t)r * to->pitch * (ptrdiff_t)size, (const char *)from->data + at * size,
+                  row * size);
+    copy_state(m, to, from);
 }
 
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)

@@ -220,10 +220,10 @@ void tp_streams_prepare(tp_machine *m)
     size_t bytes = 0;
     for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
         bytes += m->refs[i].array->n * tp_dtype_size(m->refs[i].operand->dtype);
-    if (bytes < (m->request->last_cache ? m->request->last_cache : tp_last_cache()))
-        return;
+    bool many = bytes >= (m->request->last_cache ? m->request->last_cache : tp_last_cache());
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++) {
         tp_ref *r = &m->refs[i];
-        r->streams = r->in_place && moves_each_step(m, r->operand) && !tp_region_any(m->body, loads, &i);
+        r->unread = r->in_place && !tp_is_far(r->operand) && !tp_region_any(m->body, loads, &i);
+        r->streams = many && r->unread && moves_each_step(m, r->operand);
     }
 }

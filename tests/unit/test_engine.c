@@ -305,6 +305,112 @@ static void variables_are_what_was_assigned_last(void **state)
     }
 }
 
+/* ---- integers that are computed again ---- */
+
+/* Does the plan leave out a statement whose number is there? */
+static bool takes_again(tp_arena *a, const tp_case *c)
+{
+    const tp_kernel *k = c->kernel;
+    tp_tensor arrays[OPERANDS];
+    tp_plan plan;
+    tp_trap trap;
+    bool any = false;
+    run_it(a, c, (tp_run_request){.in_order = true}, arrays);
+    tp_run_request how = {.kernel = k, .env = c->env, .arrays = arrays, .in_order = true, .max_steps = 1000000};
+    assert_int_equal(tp_machine_plan(a, &how, &plan, &trap), TP_OK);
+    for (uint32_t v = 0; v < k->body->values.len; v++)
+        any |= plan.values[v] == TP_MANNER_AGAIN;
+    return any;
+}
+
+enum { NUMBERS = 4, INTEGER_BODIES = 300 };
+
+static void put_number(tp_rng *rng, tp_buf *b, bool turns)
+{
+    uint64_t which = tp_rng_below(rng, turns ? 8 : 6);
+    if (which < NUMBERS)
+        tp_buf_printf(b, "n%d", (int)which);
+    else
+        tp_buf_printf(b, "%s", which < 6 ? "i" : "t");
+}
+
+/* Of so few kinds that many come again. */
+static void put_integer(tp_rng *rng, tp_buf *b, bool turns)
+{
+    static const char *const KINDS[] = {" + 1", " % 3", " // 2", " * 2", " + ", " * "};
+    uint64_t kind = tp_rng_below(rng, 6);
+    put_number(rng, b, turns);
+    tp_buf_printf(b, "%s", KINDS[kind]);
+    if (kind >= 4)
+        put_number(rng, b, turns);
+}
+
+static void put_lines(tp_rng *rng, tp_buf *b, unsigned depth, bool turns)
+{
+    for (uint64_t n = 2 + tp_rng_below(rng, 4); n-- > 0;) {
+        uint64_t kind = tp_rng_below(rng, depth < 3 ? 6 : 4);
+        tp_buf_printf(b, "\"%*s", (int)(4 * depth), "");
+        if (kind < 4) {
+            tp_buf_printf(b, "n%d = ", (int)tp_rng_below(rng, NUMBERS));
+            put_integer(rng, b, turns);
+            tp_buf_printf(b, "%s", "\", ");
+            continue;
+        }
+        if (kind == 4 || turns) {
+            tp_buf_printf(b, "%s", "if (");
+            put_integer(rng, b, turns);
+            tp_buf_printf(b, "%s", ") % 2 == 0:\", ");
+            put_lines(rng, b, depth + 1, turns);
+            if (tp_rng_below(rng, 2)) {
+                tp_buf_printf(b, "\"%*selse:\", ", (int)(4 * depth), "");
+                put_lines(rng, b, depth + 1, turns);
+            }
+        } else {
+            tp_buf_printf(b, "%s", "for t in range(i + 2):\", ");
+            put_lines(rng, b, depth + 1, true);
+        }
+    }
+}
+
+static void integers_are_the_first_that_are_the_same(void **state)
+{
+    uint64_t seed = setting("TEST_SEED", 1);
+    unsigned bodies = (unsigned)setting("TEST_TRIALS", INTEGER_BODIES), again = 0;
+    (void)state;
+    for (unsigned n = 0; n < bodies; n++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_rng rng = tp_rng_new(seed, n);
+        tp_buf b = {.arena = a};
+        tp_buf_str(
+            &b,
+            TP_S("{\"tileproof\": 1, \"name\": \"integers\", \"target\": \"tpu-v5e\", \"sizes\": {\"N\": {\"min\": 1}},"
+                 "\"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(N, 128)\"}],"
+                 "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"N\"],"
+                 "\"block_shape\": [128], \"index_map\": [\"i\"]}],"
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"N\"],"
+                 "\"block_shape\": [128], \"index_map\": [\"i\"]}],"
+                 "\"kernel\": ["));
+        for (int v = 0; v < NUMBERS; v++)
+            tp_buf_printf(&b, "\"n%d = i + %d\", ", v, v);
+        put_lines(&rng, &b, 0, false);
+        tp_buf_str(
+            &b, TP_S("\"o[...] = x[...] + (n0 + 3 * n1 + 5 * n2 + 7 * n3).astype(float32)\"],"
+                     "\"reference\": [\"o = x\"], \"cases\": [{\"sizes\": {\"N\": 128}}, {\"sizes\": {\"N\": 640}}]}"));
+        reading r = {.l = load_text(tp_cstr(a, tp_buf_view(&b))), .per_kernel = 1};
+        if (!r.l->spec)
+            fail_msg("body %u does not type: %.*s", n, TP_FMT(tp_buf_view(&b)));
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        assert_true(r.cases.len >= 2);
+        for (uint32_t c = 0; c < r.cases.len; c++)
+            as_one_by_one(&r.cases.at[c]);
+        again += takes_again(a, &r.cases.at[0]);
+        unload(r.l);
+        tp_arena_free(a);
+    }
+    print_message("engine: %u of %u bodies compute an integer again\n", again, bodies);
+    assert_true(again > bodies / 2);
+}
+
 /* ---- products with one row, and of one term ---- */
 
 /* Of what waits, which is larger than the first cache: it is multiplied as it is computed, and again where it is looked
@@ -545,6 +651,7 @@ int main(void)
                                        cmocka_unit_test(products_are_added_as_by_two_statements),
                                        cmocka_unit_test(each_core_has_a_number_of_its_own),
                                        cmocka_unit_test(variables_are_what_was_assigned_last),
+                                       cmocka_unit_test(integers_are_the_first_that_are_the_same),
                                        cmocka_unit_test(rows_are_multiplied_as_they_are_computed),
                                        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
