@@ -581,13 +581,12 @@ bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const t
 /* quick.c: what is the same at each step of an operation is found once; nothing with a domain, or where somebody counts
  */
 void tp_quick_prepare(tp_machine *m);
-/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW,
- * COMPUTE_NOW: it is a load, or something else that does not wait, for which all is ready; NOT_QUICK: nothing was done.
- */
 /* Is nothing left to do for i, which is paid for then? Its value is there, or nobody looks. */
 static inline bool tp_quick_pass(tp_machine *m, const tp_inst *i)
 {
-    if (!m->due || i->out < 0 || (m->fixed[i->out] != TP_IS_FIXED && !m->repeats[i->out]))
+    if (!m->due || i->out < 0)
+        return false;
+    if (m->fixed[i->out] != TP_IS_FIXED && !(m->repeats && m->repeats[i->out]))
         return false;
     if (m->charged) {
         tp_spend(m->arena, m->due[i->out].cost);
@@ -597,6 +596,10 @@ static inline bool tp_quick_pass(tp_machine *m, const tp_inst *i)
     }
     return true;
 }
+
+/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW,
+ * COMPUTE_NOW: it is a load, or something else that does not wait, for which all is ready; NOT_QUICK: nothing was done.
+ */
 typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW, TP_COMPUTE_NOW } tp_quickly;
 tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i);
 
