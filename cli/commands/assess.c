@@ -167,7 +167,8 @@ static int run(tp_cli *c)
         tp_solver *solver = tp_solver_new(c->arena);
         tp_check_loaded(&j, &s, solver);
         tp_solver_free(solver);
-        code = finish(&r, tp_try(j.arena, work, &r));
+        /* a case against the contracts is found only now */
+        code = j.report.spec ? finish(&r, tp_try(j.arena, work, &r)) : tp_job_exit_code(c, &j, TP_UNKNOWN_WARN);
     }
     tp_watchdog_stop(&guard);
     tp_job_free(&j);
