@@ -63,3 +63,24 @@ tp_expr tp_guard_normal(const tp_guard_form *f, tp_expr c, bool negated)
     }
     return tp_guard_compare(f->p, negated ? TP_E_EQ : TP_E_NE, c, tp_const(f->p, 0));
 }
+
+tp_expr tp_guard_connect(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    int64_t v;
+    bool neutral = op == TP_E_AND; /* `true and x` and `false or x` are x */
+    if (tp_expr_is_const(p, a, &v))
+        return (v != 0) == neutral ? b : a;
+    if (tp_expr_is_const(p, b, &v))
+        return (v != 0) == neutral ? a : b;
+    return tp_same(a, b) ? a : tp_op2(p, op, a, b);
+}
+
+static tp_expr connect(void *ctx, tp_expr_op op, tp_expr a, tp_expr b)
+{
+    return tp_guard_connect(ctx, op, a, b);
+}
+
+tp_expr tp_guard_expr(tp_exprs *p, tp_expr c, bool negated)
+{
+    return tp_guard_normal(&(tp_guard_form){p, connect, p}, c, negated);
+}

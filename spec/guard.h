@@ -17,5 +17,9 @@ typedef struct tp_guard_form {
 tp_expr tp_guard_compare(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b);
 /* The condition c, or its negation. */
 tp_expr tp_guard_normal(const tp_guard_form *f, tp_expr c, bool negated);
+/* `a op b` as an expression; constants and what is there twice are left out. */
+tp_expr tp_guard_connect(tp_exprs *p, tp_expr_op op, tp_expr a, tp_expr b);
+/* The condition c, or its negation, connected so. */
+tp_expr tp_guard_expr(tp_exprs *p, tp_expr c, bool negated);
 
 #endif

@@ -14,23 +14,6 @@ typedef struct showing {
     void *ctx;
 } showing;
 
-static tp_expr connect(void *ctx, tp_expr_op op, tp_expr a, tp_expr b)
-{
-    tp_exprs *p = ctx;
-    int64_t v;
-    bool neutral = op == TP_E_AND; /* `true and x` and `false or x` are x */
-    if (tp_expr_is_const(p, a, &v))
-        return (v != 0) == neutral ? b : a;
-    if (tp_expr_is_const(p, b, &v))
-        return (v != 0) == neutral ? a : b;
-    return tp_same(a, b) ? a : tp_op2(p, op, a, b);
-}
-
-static tp_expr normal(tp_exprs *p, tp_expr condition, bool negated)
-{
-    return tp_guard_normal(&(tp_guard_form){p, connect, p}, condition, negated);
-}
-
 static bool is_joined(const tp_expr_node *n)
 {
     return n->op == TP_E_AND || n->op == TP_E_OR;
@@ -42,9 +25,9 @@ static tp_expr given(tp_exprs *p, tp_expr e, tp_expr one, tp_expr its_opposite, 
     const tp_expr_node n = *tp_expr_get(p, e);
     if (tp_same(e, one) || tp_same(e, its_opposite))
         return tp_const(p, tp_same(e, one) == truth);
-    return is_joined(&n)
-               ? connect(p, n.op, given(p, n.a, one, its_opposite, truth), given(p, n.b, one, its_opposite, truth))
-               : e;
+    return is_joined(&n) ? tp_guard_connect(p, n.op, given(p, n.a, one, its_opposite, truth),
+                                            given(p, n.b, one, its_opposite, truth))
+                         : e;
 }
 
 static bool has_part(const tp_exprs *p, tp_expr e, tp_expr part)
@@ -58,7 +41,7 @@ static tp_expr some_alternative(tp_exprs *p, tp_expr part, tp_expr whole)
 {
     const tp_expr_node n = *tp_expr_get(p, part);
     if (!is_joined(&n))
-        return has_part(p, whole, normal(p, part, true)) ? part : (tp_expr){0};
+        return has_part(p, whole, tp_guard_expr(p, part, true)) ? part : (tp_expr){0};
     tp_expr found = some_alternative(p, n.a, whole);
     return found.id ? found : some_alternative(p, n.b, whole);
 }
@@ -93,7 +76,8 @@ static tp_expr exchanged(tp_exprs *p, tp_expr e, tp_expr from, tp_expr to)
 static bool is_shown_at_ends(const showing *x, tp_expr condition, tp_expr unless)
 {
     tp_exprs *p = x->p;
-    tp_expr goal = connect(p, TP_E_OR, unless, condition), rest = some_division(p, condition, TP_E_MOD, (tp_expr){0});
+    tp_expr goal = tp_guard_connect(p, TP_E_OR, unless, condition),
+            rest = some_division(p, condition, TP_E_MOD, (tp_expr){0});
     const tp_expr_node r = *tp_expr_get(p, rest.id ? rest : goal);
     tp_expr block = rest.id ? some_division(p, condition, TP_E_FLOORDIV, r.b) : rest;
     if (!block.id)
@@ -112,10 +96,11 @@ static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32
     tp_exprs *p = x->p;
     tp_expr one = splits < MOST_SPLITS ? some_alternative(p, condition, condition) : (tp_expr){0};
     if (one.id) {
-        tp_expr opposite = normal(p, one, true);
-        return is_shown(x, given(p, condition, one, opposite, true), connect(p, TP_E_OR, unless, opposite),
+        tp_expr opposite = tp_guard_expr(p, one, true);
+        return is_shown(x, given(p, condition, one, opposite, true), tp_guard_connect(p, TP_E_OR, unless, opposite),
                         splits + 1) &&
-               is_shown(x, given(p, condition, one, opposite, false), connect(p, TP_E_OR, unless, one), splits + 1);
+               is_shown(x, given(p, condition, one, opposite, false), tp_guard_connect(p, TP_E_OR, unless, one),
+                        splits + 1);
     }
     const tp_expr_node n = *tp_expr_get(p, condition);
     return n.op == TP_E_AND ? is_shown(x, n.a, unless, splits) && is_shown(x, n.b, unless, splits)
@@ -125,5 +110,5 @@ static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32
 bool tp_shown_by_alternatives(tp_exprs *p, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx)
 {
     const showing x = {p, is_proven, ctx};
-    return is_shown(&x, normal(p, condition, false), tp_const(p, 0), 0);
+    return is_shown(&x, tp_guard_expr(p, condition, false), tp_const(p, 0), 0);
 }

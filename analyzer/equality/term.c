@@ -198,21 +198,9 @@ static term intern(summary *s, const term_node *n)
 
 /* ---- conditions ---- */
 
-static tp_expr connect(void *ctx, tp_expr_op op, tp_expr a, tp_expr b)
-{
-    tp_exprs *p = ctx;
-    int64_t v;
-    bool neutral = op == TP_E_AND; /* `true and x` and `false or x` are x */
-    if (tp_expr_is_const(p, a, &v))
-        return (v != 0) == neutral ? b : a;
-    if (tp_expr_is_const(p, b, &v))
-        return (v != 0) == neutral ? a : b;
-    return tp_same(a, b) ? a : tp_op2(p, op, a, b);
-}
-
 tp_expr condition_normal(summary *s, tp_expr e, bool negated)
 {
-    return tp_guard_normal(&(tp_guard_form){s->p, connect, s->p}, e, negated);
+    return tp_guard_expr(s->p, e, negated);
 }
 
 /* ---- building ---- */

@@ -218,6 +218,22 @@ static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *al
     return fleet_is_axis(x, turn);
 }
 
+/* What a turn leaves for the next one, if it finds what was guessed. False: too many copies, or questions. */
+static bool guess_again(proof *guess, flight_span s, tp_expr turn, const fleet *all, const fleet *guessed, fleet *now)
+{
+    if (fleet_asked_enough(guess))
+        return false;
+    guess->guessing = true;
+    found_by_turn(guess, all, guessed, turn, now);
+    if (now->len > MOST_IN_FLIGHT)
+        return false;
+    once(guess, s, now);
+    drop_impossible(guess, now);
+    if (fleet_step_ends(guess, turn))
+        fleet_say_next(guess, turn, now);
+    return true;
+}
+
 /* Copies that last, told from what the turns behind the first one keep. False: no guess settles. */
 static bool guess_joined(proof *x, flight_span s, tp_expr turn, const fleet *all, const fleet *first, fleet *left)
 {
@@ -226,14 +242,8 @@ static bool guess_joined(proof *x, flight_span s, tp_expr turn, const fleet *all
     for (int round = 0; round < MOST_ROUNDS && !settled; round++) {
         fleet now = {0};
         proof guess = *x;
-        guess.guessing = true;
-        found_by_turn(&guess, all, &guessed, turn, &now);
-        if (now.len > MOST_IN_FLIGHT || fleet_asked_enough(x))
+        if (!guess_again(&guess, s, turn, all, &guessed, &now))
             return false;
-        once(&guess, s, &now);
-        drop_impossible(&guess, &now);
-        if (fleet_step_ends(x, turn))
-            fleet_say_next(&guess, turn, &now);
         fleet_tidy(&guess, &now);
         fleet_join(&guess, turn, &now);
         if (x->unbegun)
@@ -258,14 +268,8 @@ static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, 
     for (int round = 0; round < rounds; round++) {
         fleet now = {0};
         proof guess = *x;
-        guess.guessing = true;
-        found_by_turn(&guess, all, left, turn, &now);
-        if (now.len > MOST_IN_FLIGHT || fleet_asked_enough(x))
+        if (!guess_again(&guess, s, turn, all, left, &now))
             return false;
-        once(&guess, s, &now);
-        drop_impossible(&guess, &now);
-        if (fleet_step_ends(x, turn))
-            fleet_say_next(&guess, turn, &now);
         bool settled = same_fleet(&guess, &now, left);
         x->questions = guess.questions;
         *left = now;
