@@ -7,6 +7,7 @@
 #include "base/processors.h"
 #include "domains/amx.h"
 #include "domains/residue.h"
+#include "domains/subnormal.h"
 
 /* ---- by tiles ---- */
 
@@ -111,6 +112,12 @@ static bool has_avx512(void)
 #undef BYTES
 #undef ROWS
 
+static void watched_float_avx512(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb,
+                                 float *r, const float *base, float *onto, tp_ahead *ahead)
+{
+    tp_multiply_watched(multiply_float_avx512, m, n, k, a, sa, b, sb, r, base, onto, ahead);
+}
+
 static bool has_avx512_and_amx(void)
 {
     return has_avx512() && tp_has_amx();
@@ -122,18 +129,18 @@ static bool has_vnni(void)
 }
 #endif
 
-#define MULTIPLIER(set, runs, quads, quads_run, by)                                                                    \
+#define MULTIPLIER(set, runs, floats, quads, quads_run, by)                                                            \
     {                                                                                                                  \
-#set, runs, multiply_float_##set, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,     \
+#set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,                   \
             multiply_tp_pair_##set, quads, quads_run, by                                                               \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    MULTIPLIER(avx512, has_avx512_and_amx, tp_multiply_quads_amx, tp_has_amx, "AMX"),
-    MULTIPLIER(avx512, has_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI"),
-    MULTIPLIER(avx2, tp_has_avx2, NULL, NULL, NULL),
+    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_quads_amx, tp_has_amx, "AMX"),
+    MULTIPLIER(avx512, has_avx512, watched_float_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI"),
+    MULTIPLIER(avx2, tp_has_avx2, multiply_float_avx2, NULL, NULL, NULL),
 #endif
-    MULTIPLIER(portable, always, NULL, NULL, NULL),
+    MULTIPLIER(portable, always, multiply_float_portable, NULL, NULL, NULL),
 };
 
 const tp_multiplier *tp_multipliers(size_t *n)

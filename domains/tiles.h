@@ -9,6 +9,7 @@
 #define NAME(x) NAME_OF(x, ELEMENT, SET)
 #define vector NAME(vector)
 #define WIDTH (2 * BYTES / sizeof(ELEMENT))
+#define HALF (WIDTH / 2)
 
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
@@ -78,29 +79,43 @@ typedef struct NAME(rows_of_a) {
 } NAME(rows_of_a);
 
 static inline __attribute__((always_inline)) ATTRIBUTE void
-NAME(some_tile)(const int rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb, ELEMENT *r,
-                size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
+NAME(some_tile)(const int rows, const int wide, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb,
+                ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
     if (a->packed)
-        NAME(tile)(rows, 2, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto, NULL);
+        NAME(tile)(rows, wide, k, a->at, true, 0, b, ldb, r, ldr, first, base, onto, NULL);
     else
-        NAME(tile)(rows, 2, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto, NULL);
+        NAME(tile)(rows, wide, k, a->at, false, a->lda, b, ldb, r, ldr, first, base, onto, NULL);
+}
+
+static inline __attribute__((always_inline)) ATTRIBUTE void
+NAME(tile_of)(const int wide, size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb,
+              ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
+{
+    switch (rows) {
+    case ROWS: NAME(some_tile)(ROWS, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
+#if ROWS > 8
+    case 8: NAME(some_tile)(8, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
+#endif
+#if ROWS != 4
+    case 4: NAME(some_tile)(4, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
+#endif
+    case 2: NAME(some_tile)(2, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
+    default: NAME(some_tile)(1, wide, k, a, b, ldb, r, ldr, first, base, onto);
+    }
 }
 
 static ATTRIBUTE void NAME(any_tile)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, size_t ldb,
                                      ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
 {
-    switch (rows) {
-    case ROWS: NAME(some_tile)(ROWS, k, a, b, ldb, r, ldr, first, base, onto); break;
-#if ROWS > 8
-    case 8: NAME(some_tile)(8, k, a, b, ldb, r, ldr, first, base, onto); break;
-#endif
-#if ROWS != 4
-    case 4: NAME(some_tile)(4, k, a, b, ldb, r, ldr, first, base, onto); break;
-#endif
-    case 2: NAME(some_tile)(2, k, a, b, ldb, r, ldr, first, base, onto); break;
-    default: NAME(some_tile)(1, k, a, b, ldb, r, ldr, first, base, onto);
-    }
+    NAME(tile_of)(2, rows, k, a, b, ldb, r, ldr, first, base, onto);
+}
+
+/* One vector wide. */
+static ATTRIBUTE void NAME(narrow_tile)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *b, ELEMENT *r,
+                                        size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto)
+{
+    NAME(tile_of)(1, rows, k, a, b, HALF, r, ldr, first, base, onto);
 }
 
 /* The first tile of a panel, whose columns are as many as its: what it reads of b is packed on the way. */
@@ -120,19 +135,33 @@ static ATTRIBUTE void NAME(wide_tile)(size_t k, const ELEMENT *a, const ELEMENT 
     NAME(tile)(1, WIDEST, k, a, true, 0, b, ldb, r, 0, first, base, onto, NULL);
 }
 
+/* Columns of a panel of so many, which it has room for: a tile is one vector wide, or two. */
+static inline size_t NAME(room_for)(size_t columns)
+{
+    return columns <= HALF ? HALF : WIDTH;
+}
+
 /* The same of less than WIDTH columns: over a tile that is wide enough. */
 static ATTRIBUTE void NAME(edge)(size_t rows, size_t k, const NAME(rows_of_a) * a, const ELEMENT *panel, ELEMENT *r,
                                  size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, size_t columns)
 {
+    if (columns == HALF) {
+        NAME(narrow_tile)(rows, k, a, panel, r, ldr, first, base, onto);
+        return;
+    }
+    const size_t room = NAME(room_for)(columns);
     ELEMENT wide[ROWS * WIDTH] = {0};
     for (size_t q = 0; q < rows && !first; q++)
-        memcpy(wide + q * WIDTH, r + q * ldr, columns * sizeof(ELEMENT));
-    NAME(any_tile)(rows, k, a, panel, WIDTH, wide, WIDTH, first, wide, NULL);
+        memcpy(wide + q * room, r + q * ldr, columns * sizeof(ELEMENT));
+    if (room == HALF)
+        NAME(narrow_tile)(rows, k, a, panel, wide, room, first, wide, NULL);
+    else
+        NAME(any_tile)(rows, k, a, panel, room, wide, room, first, wide, NULL);
     for (size_t q = 0; onto && q < rows; q++)
         for (size_t c = 0; c < columns; c++)
-            onto[q * ldr + c] = base[q * ldr + c] + wide[q * WIDTH + c];
+            onto[q * ldr + c] = base[q * ldr + c] + wide[q * room + c];
     for (size_t q = 0; !onto && q < rows; q++)
-        memcpy(r + q * ldr, wide + q * WIDTH, columns * sizeof(ELEMENT));
+        memcpy(r + q * ldr, wide + q * room, columns * sizeof(ELEMENT));
 }
 
 /* Some lines of k terms, `step` elements apart, term after term, of which each has so much room: no more lines than the
@@ -180,19 +209,19 @@ static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, tp_steps s,
 
 static ATTRIBUTE void NAME(pack_columns)(ELEMENT *to, const ELEMENT *b, tp_steps s, size_t k, size_t columns)
 {
-    const size_t ldb = s.row;
+    const size_t ldb = s.row, room = NAME(room_for)(columns);
     if (s.column != 1) {
-        if (columns < WIDTH)
-            memset(to, 0, k * WIDTH * sizeof(ELEMENT));
+        if (columns < room)
+            memset(to, 0, k * room * sizeof(ELEMENT));
         if (s.row == 1)
-            NAME(turn_lines)(columns, to, WIDTH, b, s.column, k);
+            NAME(turn_lines)(columns, to, room, b, s.column, k);
         for (size_t t = 0; s.row != 1 && t < k; t++)
             for (size_t c = 0; c < columns; c++)
-                to[t * WIDTH + c] = b[t * s.row + c * s.column];
+                to[t * room + c] = b[t * s.row + c * s.column];
         return;
     }
-    for (size_t t = 0; t < k; t++, to += WIDTH, b += ldb)
-        for (size_t c = 0; c < WIDTH; c++)
+    for (size_t t = 0; t < k; t++, to += room, b += ldb)
+        for (size_t c = 0; c < room; c++)
             to[c] = c < columns ? b[c] : 0;
 }
 
@@ -268,6 +297,7 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
 
 #undef NAME
 #undef vector
+#undef HALF
 #undef WIDTH
 #undef ELEMENT
 #undef ADD

@@ -122,6 +122,14 @@ static bool window_begins(const tp_machine *m, const tp_ref *r, uint32_t d, int6
     return tp_expr_eval(m->k->exprs, dim->pad_lo, m->env, &pad) == TP_EVAL_OK && tp_sub(*start, pad, start);
 }
 
+void tp_window_begin(const tp_machine *m, tp_ref *r)
+{
+    int64_t start;
+    for (uint32_t d = 0; d < r->operand->rank; d++)
+        if (window_begins(m, r, d, &start))
+            r->window[d] = start;
+}
+
 const char *tp_window_at(const tp_machine *m, const tp_ref *r)
 {
     size_t first = 0;
@@ -169,6 +177,11 @@ static void ask_now(const char *at, ptrdiff_t pitch, size_t rows, size_t bytes)
     tp_ahead a = {.n = 1};
     a.part[0] = (tp_ahead_part){at, pitch, rows, bytes};
     tp_ahead_ask(&a, SIZE_MAX);
+}
+
+void tp_ahead_now_at(const char *at, size_t bytes)
+{
+    ask_now(at, 0, 1, bytes);
 }
 
 void tp_look_ahead(tp_machine *m)

@@ -332,11 +332,15 @@ void tp_rename_prepare(tp_machine *m);
 /* ahead.c: once windows have their places; after windows have moved; beside work on n elements */
 /* First element of the window of r in its array by the axes as they are; NULL: it is not all inside. */
 const char *tp_window_at(const tp_machine *m, const tp_ref *r);
+/* The window of r is that of the axes as they are, which is known to lie inside. */
+void tp_window_begin(const tp_machine *m, tp_ref *r);
 void tp_ahead_prepare(tp_machine *m);
 void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
+/* Ask for so many bytes, few of them. */
+void tp_ahead_now_at(const char *at, size_t bytes);
 /* What a copy of the body brings, which is made when somebody looks at it: at once, or beside work that comes first. */
 void tp_ahead_copy(tp_machine *m, const tp_cells *c);
 /* Values that are read in one go, shifted against each other, come to their memory in jumps that the processor does not
@@ -534,6 +538,11 @@ int64_t tp_join_most(const tp_machine *m, uint32_t *axis);
 /* How many of the next steps, of which so many are left, are taken as one: windows and values have the extents of these
  * from now on. */
 int64_t tp_join(tp_machine *m, int64_t left);
+/* Is the window of r a copy of the windows of several steps now? */
+bool tp_join_gathers(const tp_machine *m, const tp_ref *r);
+/* Make it, once the first of them is noted; the window is that of the last step then. How many of the others differ
+ * from the one before. */
+int64_t tp_join_gather(tp_machine *m, tp_ref *r);
 /* So many are taken: the grid is at the last of them. */
 void tp_join_pass(tp_machine *m, int64_t steps);
 /* The axis, the number of the step and the window of r, so many steps on. */

@@ -1,13 +1,14 @@
 /* Steps side by side, taken as one: where the body computes each element from those beside it alone, windows that
- * follow each other along the innermost axis are one longer window. The elements are those of single steps, which are
- * taken where a window does not lie inside its array. */
+ * follow each other along the innermost axis are one longer window; small ones that lie anywhere are gathered into one.
+ * The elements are those of single steps, which are taken where a window does not lie inside its array. */
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
 
 enum {
     MOST_ELEMENTS = 1 << 20, /* of a value of all steps together, */
-    FEW_ELEMENTS = 1 << 15 /* ... where some value is kept until it is looked at again, which then stays in the caches,
-                            * or where rows become more, but no longer ones: only the cost of steps is saved */
+    FEW_ELEMENTS = 1 << 15, /* ... where some value is kept until it is looked at again, which then stays in the caches,
+                             * or where rows become more, but no longer ones: only the cost of steps is saved, */
+    GATHERED_ELEMENTS = 1 << 12 /* ... or where windows are gathered, to the first cache */
 };
 
 /* What moves along: in dimension `dim`, `step` elements from one step to the next; of one step it has `extent`. */
@@ -16,6 +17,7 @@ typedef struct track {
     int64_t step, extent;
     uint32_t flat;  /* dim -1: bits of dimensions along which all elements are equal */
     bool stretched; /* moves along only because others do */
+    bool gathered;  /* a window that lies anywhere: those of the steps are copied side by side */
     const tp_inst *by;
 } track;
 
@@ -24,7 +26,9 @@ struct tp_joined {
     int64_t end;          /* from this place on the axis on, some window does not lie inside */
     int64_t most;         /* steps taken as one */
     track *values, *refs; /* of refs: dimensions of the window as the body sees it, */
-    int *dims;            /* ... and as its array has it */
+    int *dims;            /* ... and as its array has it, */
+    int64_t *along;       /* ... where it moves so far */
+    const char ***places; /* ... where it is gathered: where windows of these steps begin */
 };
 
 /* ---- may they? ---- */
@@ -71,6 +75,17 @@ static int dim_of_ref(const tp_operand *o, uint32_t d)
     return at;
 }
 
+/* One element of dimension d after the other, and all of those behind it: dimension d + 1 of the ref, which d is not
+ * one of, in one line. */
+static bool is_line_of(const tp_ref *r, uint32_t d)
+{
+    const tp_operand *o = r->operand;
+    bool line = d + 1 < o->rank && o->dims[d + 1].kind != TP_DIM_SQUEEZED;
+    for (uint32_t x = 0; x < o->rank; x++)
+        line &= x == d || r->block[x] == (x < d ? 1 : r->array->dims[x]);
+    return line;
+}
+
 /* How the window of an input or output moves along the axis. */
 static bool follow_window(tp_machine *m, tp_joined *j, uint32_t index)
 {
@@ -78,14 +93,15 @@ static bool follow_window(tp_machine *m, tp_joined *j, uint32_t index)
     const tp_operand *o = r->operand;
     uint32_t sym = m->k->axes[j->axis].sym;
     track *t = &j->refs[index];
+    *t = (track){.dim = -1};
     for (uint32_t d = 0; d < o->rank; d++) {
-        int64_t slope, start, pad = 0, room;
+        int64_t slope, start, pad = 0, room, step;
         if (!o->whole && !slope_of(m, o->dims[d].index, j->axis, &slope))
             return false;
         if (o->whole || !tp_expr_mentions(m->k->exprs, o->dims[d].index, sym))
             continue;
-        bool element = o->dims[d].kind == TP_DIM_ELEMENT;
-        if (t->dim >= 0 || o->dims[d].kind == TP_DIM_SQUEEZED || mentions_other(m, o->dims[d].index, j->axis) ||
+        bool element = o->dims[d].kind == TP_DIM_ELEMENT, squeezed = o->dims[d].kind == TP_DIM_SQUEEZED;
+        if (t->dim >= 0 || (squeezed && !is_line_of(r, d)) || mentions_other(m, o->dims[d].index, j->axis) ||
             tp_expr_reads(m->k->exprs, o->dims[d].index))
             return false;
         m->env[sym] = 0;
@@ -93,31 +109,43 @@ static bool follow_window(tp_machine *m, tp_joined *j, uint32_t index)
                      (!element || tp_expr_eval(m->k->exprs, o->dims[d].pad_lo, m->env, &pad) == TP_EVAL_OK) &&
                      (element || (tp_mul(start, r->block[d], &start) && tp_mul(slope, r->block[d], &slope))) &&
                      tp_sub(start, pad, &start) && tp_sub(r->array->dims[d] - r->block[d], start, &room);
+        int64_t line = squeezed ? r->block[d + 1] : 1; /* of which the ref has so many elements each */
         m->env[sym] = -1;
-        if (!known || slope <= 0 || start < 0 || room < 0)
+        if (!known || slope <= 0 || start < 0 || room < 0 || !tp_mul(slope, line, &step))
             return false;
-        *t = (track){.dim = dim_of_ref(o, d), .step = slope, .extent = r->block[d]};
+        *t = (track){.dim = dim_of_ref(o, d), .step = step, .extent = r->block[d] * line};
         j->dims[index] = (int)d;
+        j->along[index] = slope;
         j->end = room / slope + 1 < j->end ? room / slope + 1 : j->end;
     }
     return true;
 }
 
+/* Windows of an input, wherever they lie, are rows of the first dimension of the body's ref. */
+static bool gather_windows(track *t, const tp_cells *c)
+{
+    if (c->rank)
+        *t = (track){.dim = 0, .step = c->dims[0], .extent = c->dims[0], .gathered = true};
+    return c->rank != 0;
+}
+
 static bool follow_windows(tp_machine *m, tp_joined *j)
 {
-    uint32_t n = m->k->ninputs + m->k->noutputs;
+    bool rows = true; /* outputs move along their first dimension */
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         j->refs[i].dim = -1;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = m->k->ninputs + m->k->noutputs; i-- > 0;) {
         const tp_ref *r = &m->refs[i];
         const tp_operand *o = r->operand;
+        track *t = &j->refs[i];
         bool output = i >= m->k->ninputs;
-        if (tp_is_far(o) || r->shared || o->alias >= 0 || o->valid.id || o->discard || !follow_window(m, j, i))
+        if (tp_is_far(o) || r->shared || o->alias >= 0 || o->valid.id || o->discard ||
+            (!follow_window(m, j, i) && (output || !rows || !gather_windows(t, &r->cells))))
             return false;
-        const track *t = &j->refs[i];
         if ((t->dim >= 0 && (!r->in_place || r->cells.n < 2)) ||
             (output && (t->dim < 0 || t->step != t->extent || r->owner || !r->visited)))
             return false;
+        rows &= !output || t->dim == 0;
     }
     return true;
 }
@@ -316,9 +344,11 @@ static bool follow_body(tp_machine *m, tp_joined *j)
 static void decide(tp_machine *m, tp_joined *j)
 {
     int64_t longest = 1;
-    bool few = false;
-    for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++)
+    bool few = false, gathers = false;
+    for (uint32_t i = 0; i < m->k->ninputs + m->k->noutputs; i++) {
         few |= j->refs[i].dim >= 0 && (uint32_t)j->refs[i].dim + 1 != m->refs[i].cells.rank;
+        gathers |= j->refs[i].gathered;
+    }
     for (uint32_t v = 0; v < m->k->body->values.len; v++) {
         const tp_cells *c = &m->values[v];
         if (j->values[v].dim < 0)
@@ -326,7 +356,7 @@ static void decide(tp_machine *m, tp_joined *j)
         longest = (int64_t)c->n > longest ? (int64_t)c->n : longest;
         few |= m->uses[v] > 1 && tp_is_pure(m, j->values[v].by);
     }
-    j->most = (few ? FEW_ELEMENTS : MOST_ELEMENTS) / longest;
+    j->most = (gathers ? GATHERED_ELEMENTS : few ? FEW_ELEMENTS : MOST_ELEMENTS) / longest;
     j->most = j->most < j->end ? j->most : j->end;
 }
 
@@ -343,6 +373,13 @@ static bool make_room(tp_machine *m, const tp_joined *j)
         if (n > 2 * (size_t)MOST_ELEMENTS)
             return false;
         c->data = c->own = tp_alloc_unset(m->arena, n * tp_dtype_size(c->dtype));
+    }
+    for (uint32_t i = 0; i < m->k->ninputs; i++) {
+        tp_cells *c = &m->refs[i].cells;
+        if (!j->refs[i].gathered)
+            continue;
+        c->own = tp_alloc(m->arena, c->n * (size_t)j->most * tp_dtype_size(c->dtype));
+        j->places[i] = TP_NEWN(m->arena, const char *, j->most);
     }
     return true;
 }
@@ -363,6 +400,8 @@ void tp_join_prepare(tp_machine *m)
     j.values = TP_NEWN(m->arena, track, m->k->body->values.len);
     j.refs = TP_NEWN(m->arena, track, tp_noperands(m->k));
     j.dims = TP_NEWN(m->arena, int, tp_noperands(m->k));
+    j.along = TP_NEWN(m->arena, int64_t, tp_noperands(m->k));
+    j.places = TP_NEWN(m->arena, const char **, tp_noperands(m->k));
     if (!follow_windows(m, &j) || !follow_body(m, &j))
         return;
     decide(m, &j);
@@ -398,11 +437,16 @@ static void take_together(tp_machine *m, int64_t steps)
     if (m->together == steps)
         return;
     m->together = steps;
-    for (uint32_t i = 0; i < tp_noperands(m->k); i++)
-        if (j->refs[i].dim >= 0) {
-            lengthen(&m->refs[i].cells, &j->refs[i], steps);
-            m->refs[i].block[j->dims[i]] = m->refs[i].cells.dims[j->refs[i].dim];
-        }
+    for (uint32_t i = 0; i < tp_noperands(m->k); i++) {
+        tp_ref *r = &m->refs[i];
+        if (j->refs[i].dim < 0)
+            continue;
+        lengthen(&r->cells, &j->refs[i], steps);
+        if (j->refs[i].gathered)
+            tp_place_window(m, r); /* of the last step, which may be that of the next one */
+        else
+            r->block[j->dims[i]] = r->unit[j->dims[i]] + j->along[i] * (steps - 1);
+    }
     for (uint32_t v = 0; v < m->k->body->values.len; v++)
         if (j->values[v].dim >= 0) {
             lengthen(&m->values[v], &j->values[v], steps);
@@ -416,8 +460,31 @@ static void to_the_last(tp_machine *m)
 {
     const tp_joined *j = m->joined;
     for (uint32_t i = 0; m->together > 1 && i < m->k->ninputs + m->k->noutputs; i++)
-        if (j->refs[i].dim >= 0)
-            m->refs[i].window[j->dims[i]] += j->refs[i].step * (m->together - 1);
+        if (j->refs[i].dim >= 0 && !j->refs[i].gathered)
+            m->refs[i].window[j->dims[i]] += j->along[i] * (m->together - 1);
+}
+
+/* Do the windows of all these steps, which are gathered, lie inside? Then it is known where. */
+static bool find_places(tp_machine *m, const tp_ref *r, const char **places, int64_t steps)
+{
+    int64_t *at = &m->env[m->k->axes[m->joined->axis].sym], now = *at;
+    bool inside = true;
+    for (int64_t q = 0; inside && q < steps; q++, ++*at)
+        inside = (places[q] = tp_window_at(m, r)) != NULL;
+    *at = now;
+    return inside;
+}
+
+static bool lie_inside(tp_machine *m, int64_t steps)
+{
+    const tp_joined *j = m->joined;
+    bool inside = true;
+    for (uint32_t i = 0; inside && i < m->k->ninputs + m->k->noutputs; i++)
+        if (j->refs[i].gathered)
+            inside = find_places(m, &m->refs[i], j->places[i], steps);
+        else if (j->refs[i].dim >= 0)
+            inside = tp_window_at(m, &m->refs[i]) != NULL;
+    return inside;
 }
 
 int64_t tp_join(tp_machine *m, int64_t left)
@@ -431,12 +498,47 @@ int64_t tp_join(tp_machine *m, int64_t left)
     steps = steps > 1 ? steps : 1;
     to_the_last(m);
     take_together(m, steps);
-    for (uint32_t i = 0; steps > 1 && i < m->k->ninputs + m->k->noutputs; i++)
-        if (j->refs[i].dim >= 0 && !tp_window_at(m, &m->refs[i])) {
-            take_together(m, 1);
-            steps = 1;
-        }
+    if (steps > 1 && !lie_inside(m, steps))
+        take_together(m, steps = 1);
     return steps;
+}
+
+bool tp_join_gathers(const tp_machine *m, const tp_ref *r)
+{
+    return m->together > 1 && m->joined->refs[r - m->refs].gathered;
+}
+
+/* A window that begins at `from`, as rows of elements side by side. */
+static void copy_window(const tp_ref *r, const char *from, char *to)
+{
+    const tp_cells *c = &r->cells;
+    size_t size = tp_dtype_size(c->dtype), n = c->n * size;
+    int64_t row = r->pitch ? c->dims[c->rank - 1] : (int64_t)c->n;
+    for (size_t done = 0; done < n; done += (size_t)row * size, from += r->pitch * (ptrdiff_t)size)
+        memcpy(to + done, from, (size_t)row * size);
+}
+
+int64_t tp_join_gather(tp_machine *m, tp_ref *r)
+{
+    tp_joined *j = m->joined;
+    const char *const *places = j->places[r - m->refs];
+    int64_t steps = m->together, moves = 0;
+    tp_ref one = *r;
+    lengthen(&one.cells, &j->refs[r - m->refs], 1);
+    size_t bytes = one.cells.n * tp_dtype_size(one.cells.dtype);
+    for (int64_t q = 0; q < steps; q++) {
+        if (q + 1 < steps && !r->pitch)
+            tp_ahead_now_at(places[q + 1], bytes);
+        copy_window(&one, places[q], (char *)r->cells.own + (size_t)q * bytes);
+        moves += q && places[q] != places[q - 1];
+    }
+    r->cells.data = r->cells.own;
+    r->cells.viewed = false;
+    int64_t *at = &m->env[m->k->axes[j->axis].sym];
+    *at += steps - 1;
+    tp_window_begin(m, r);
+    *at -= steps - 1;
+    return moves;
 }
 
 void tp_join_pass(tp_machine *m, int64_t steps)
@@ -448,7 +550,7 @@ void tp_join_pass(tp_machine *m, int64_t steps)
 void tp_join_turn(tp_machine *m, tp_ref *r, int64_t steps)
 {
     uint32_t i = (uint32_t)(r - m->refs);
-    r->window[m->joined->dims[i]] += m->joined->refs[i].step * steps;
+    r->window[m->joined->dims[i]] += m->joined->along[i] * steps;
     m->env[m->k->axes[m->joined->axis].sym] += steps;
     m->step += steps;
 }

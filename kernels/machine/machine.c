@@ -468,6 +468,17 @@ static void stays(tp_machine *m, uint32_t operand)
         tp_tell(m, (tp_event){.kind = TP_EVENT_STAY, .operand = operand});
 }
 
+/* The windows of steps that are taken as one, which lie anywhere. */
+static void gather(tp_machine *m, tp_ref *r, bool changed)
+{
+    int64_t moved = changed + tp_join_gather(m, r);
+    tp_count_transfer(m, r, true, moved);
+    tp_spend(m->arena, 16 + (int64_t)(r->cells.n / 32));
+    r->cells.state = TP_CLEAN;
+    r->resident = true;
+    m->stats.copies_in += moved;
+}
+
 static void move_windows(tp_machine *m, bool parallel_changed)
 {
     int64_t start[TP_MAX_RANK];
@@ -489,7 +500,12 @@ static void move_windows(tp_machine *m, bool parallel_changed)
     }
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         tp_ref *r = &m->refs[i];
-        if (!move_window(m, i, start)) {
+        bool changed = move_window(m, i, start);
+        if (tp_join_gathers(m, r)) {
+            gather(m, r, changed);
+            continue;
+        }
+        if (!changed) {
             stays(m, i);
             int64_t others = tp_joined_steps(m, r) - 1; /* of steps that are taken as one, it is that of the first */
             if (others)

@@ -86,6 +86,19 @@ def test_outputs_are_made_where_none_are_given(receipt):
         k(x[0], y)
 
 
+def test_each_call_has_arrays_of_its_own(receipt):
+    """Descriptions that are kept say nothing of where arrays lie; arrays of another kind have other ones."""
+    k = tileproof.compile(ADD, receipt, threads=1)
+    for i in range(300):
+        x, y = (np.full((1 + i % 70, 5), v, np.float32) for v in (i, 3 * i))
+        o = np.full((2 * x.shape[0], 5), -1, np.float32)
+        assert (k(x, np.asfortranarray(y) if i % 3 else y) == 4 * i).all()
+        k(x[::-1], y, out=o[::2])
+        assert (o[::2] == 4 * i).all() and (o[1::2] == -1).all()
+    with pytest.raises(tileproof.TileproofError, match="byte order"):
+        k(x.astype(">f4"), y)
+
+
 def test_memory_of_others_is_read_where_it_lies(receipt):
     x, y = arrays()
     k = tileproof.compile(ADD, receipt)

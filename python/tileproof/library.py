@@ -84,6 +84,36 @@ def _empty(shape: list[int], dtype: np.dtype) -> np.ndarray:
     return room[first : first + n].view(dtype).reshape(shape)
 
 
+_MOST_KINDS = 64  # of arrays of which descriptors are kept
+
+
+class _Descriptors:
+    """Arrays as the library takes them: what is the same in each call with arrays of these dtypes, shapes and strides. A call fills in
+    where its arrays lie; it has the object for itself meanwhile."""
+
+    def __init__(self, given: dict[str, np.ndarray]):
+        self.arrays = (_Array * len(given))()
+        self._each = list(self.arrays)
+        for described, (name, x) in zip(self._each, given.items(), strict=True):
+            if not x.dtype.isnative:
+                raise TileproofError(f"the array `{name}` is not in the byte order of this machine")
+            described.name, described.dtype, described.rank = name.encode(), x.dtype.name.encode(), x.ndim
+            described.shape = x.ctypes.shape_as(ctypes.c_int64)
+            described.strides = None if x.flags.c_contiguous else x.ctypes.strides_as(ctypes.c_int64)
+
+    def fill(self, given: dict[str, np.ndarray]) -> None:
+        for described, x in zip(self._each, given.values(), strict=True):
+            described.data = x.__array_interface__["data"][0]
+
+
+class _Kept:
+    """For arrays of one kind: descriptors that no call uses now; shapes and dtypes of the outputs of such inputs, once somebody asked."""
+
+    def __init__(self) -> None:
+        self.descriptors: list[_Descriptors] = []
+        self.outputs: list[tuple[list[int], np.dtype]] | None = None
+
+
 class Compiled:
     """A kernel, loaded once, to be called on arrays.
 
@@ -115,6 +145,7 @@ class Compiled:
         self._names = [n for n, role in self.parameters if role != OUTPUT]
         self._outputs = [n for n, role in self.parameters if role == OUTPUT]
         self._sizes = (_Size * len(sizes or {}))(*[(k.encode(), v) for k, v in (sizes or {}).items()])
+        self._kept: dict[Any, _Kept] = {}
         self._options = _Options(self._sizes, len(self._sizes), 0, 0, 0, unchecked, threads)
 
     def __del__(self) -> None:
@@ -131,15 +162,29 @@ class Compiled:
         said, self._heard.said = getattr(self._heard, "said", []), []
         raise TileproofError(f"{STATUS[status] if status < len(STATUS) else status}: {'; '.join(said) or 'no reason was given'}")
 
-    @staticmethod
-    def _described(given: dict[str, np.ndarray]) -> Any:
-        arrays = (_Array * len(given))()
-        for i, (name, x) in enumerate(given.items()):
-            strides = None if x.flags.c_contiguous else x.ctypes.strides_as(ctypes.c_int64)
-            arrays[i] = _Array(name.encode(), x.dtype.name.encode(), x.ndim, x.ctypes.shape_as(ctypes.c_int64), strides, x.ctypes.data)
-        return arrays
+    def _described(self, given: dict[str, np.ndarray]) -> tuple[_Kept, _Descriptors]:
+        """What is kept for arrays of this kind, and descriptors of these: who asked gives them back there."""
+        kind = tuple([(name, x.dtype, x.shape, x.strides) for name, x in given.items()])
+        kept = self._kept.get(kind)
+        if kept is None:
+            if len(self._kept) >= _MOST_KINDS:
+                self._kept.clear()
+            kept = self._kept.setdefault(kind, _Kept())
+        try:
+            now = kept.descriptors.pop()
+        except IndexError:  # several threads at the same time
+            now = _Descriptors(given)
+        now.fill(given)
+        return kept, now
 
-    def _new_output(self, name: str, arrays: Any) -> np.ndarray:
+    def _new_outputs(self, given: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        kept, now = self._described(given)
+        if kept.outputs is None:
+            kept.outputs = [self._shape_of(name, now.arrays) for name in self._outputs]
+        kept.descriptors.append(now)
+        return tuple([_empty(*o) for o in kept.outputs])
+
+    def _shape_of(self, name: str, arrays: Any) -> tuple[list[int], np.dtype]:
         import ml_dtypes  # noqa: F401  NumPy knows its names from here on
         import numpy as np
 
@@ -147,22 +192,23 @@ class Compiled:
         self._check(self._lib.tileproof_output_shape(
             self._handle, name.encode(), arrays, ctypes.c_size_t(len(arrays)), ctypes.byref(self._options), ctypes.byref(dtype),
             ctypes.byref(rank), shape, self._sink, None))
-        return _empty(shape[:rank.value], np.dtype(dtype.value.decode()))
+        return shape[:rank.value], np.dtype(dtype.value.decode())
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         if len(inputs) > len(self._names):
             raise TileproofError(f"{len(inputs)} arrays were given; the kernel takes {len(self._names)}: {', '.join(self._names)}")
         given = {name: _as_array(x) for name, x in {**dict(zip(self._names, inputs)), **named}.items()}
         if out is None:
-            arrays = self._described(given)
-            made = tuple(self._new_output(name, arrays) for name in self._outputs)
+            made = self._new_outputs(given)
             out = made if len(made) != 1 else made[0]
         results = dict(zip(self._outputs, out if isinstance(out, tuple) else (out,)))
         for name, x in results.items():
             if not x.flags.writeable:
                 raise TileproofError(f"the array for the output `{name}` is read-only")
-        arrays = self._described({**given, **results})
-        self._check(self._lib.tileproof_run(self._handle, arrays, ctypes.c_size_t(len(arrays)), ctypes.byref(self._options), self._sink, None))
+        kept, now = self._described({**given, **results})
+        status = self._lib.tileproof_run(self._handle, now.arrays, ctypes.c_size_t(len(now.arrays)), ctypes.byref(self._options), self._sink, None)
+        kept.descriptors.append(now)
+        self._check(status)
         return out
 
 

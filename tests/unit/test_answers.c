@@ -171,7 +171,7 @@ static loaded *drawn(tp_arena *a, uint64_t seed, unsigned t)
 {
     if (t % 2) {
         draw d = {.rng = tp_rng_new(seed, t), .a = a};
-        return load_text(tp_cstr(a, make_joined(&d)));
+        return load_text(tp_cstr(a, t % 8 == 7 ? make_gathered(&d) : make_joined(&d)));
     }
     maker g = {.a = a, .rng = tp_rng_new(seed, t)};
     return load_text(make_spec(&g));

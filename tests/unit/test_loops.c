@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "domains/multiply.h"
+#include "base/processors.h"
+#include "domains/subnormal.h"
 #include "kernels/machine/internal.h"
 #include "base/strided.h"
 #include "tests/unit/support.h"
@@ -80,12 +81,14 @@ static shape random_shape(tp_rng *rng)
     return (shape){tp_rng_below(rng, 30), 1 + tp_rng_below(rng, MOST), k};
 }
 
+/* In some arrays, numbers of float32 are small, down to subnormal ones and 0. */
 static void *filled(tp_rng *rng, size_t n, size_t size, bool real)
 {
     char *p = malloc((n + 1) * size);
+    uint64_t small = tp_rng_below(rng, 3) ? 1 : 170;
     for (size_t i = 0; i < n; i++) {
         double v = (double)tp_rng_below(rng, 2000) / 7.0 - 140;
-        float f = (float)v;
+        float f = ldexpf((float)v, -(int)tp_rng_below(rng, small));
         uint64_t w = tp_rng_below(rng, UINT64_C(1) << 32); /* its lower half first */
         memcpy(p + i * size, !real ? (void *)&w : size == 8 ? (void *)&v : (void *)&f, size);
     }
@@ -146,6 +149,18 @@ static void products_do_not_depend_on_the_instruction_set(void **state)
         COMPARE(quads, tp_quad, false, plain_quads)
     }
     assert_true(ran > 0 && all[n - 1].runs_here());
+}
+
+/* Whatever the processor says of itself. */
+static void products_of_subnormal_numbers_are_the_same(void **state)
+{
+    (void)state;
+#if defined(__x86_64__) && defined(__GNUC__)
+    const tp_multiplier subnormal = {.name = "subnormal", .f32 = tp_multiply_subnormal}, *by = &subnormal;
+    if (!tp_has_avx512())
+        return;
+    COMPARE(f32, float, true, plain_float)
+#endif
 }
 
 /* A sum next to the middle of two float32s, which rounds another way if it is rounded to double before. */
@@ -409,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_what_they_are_alone),
         cmocka_unit_test(products_do_not_depend_on_the_instruction_set),
+        cmocka_unit_test(products_of_subnormal_numbers_are_the_same),
         cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
         cmocka_unit_test(unsigned_integers_wrap_at_32_bits),
