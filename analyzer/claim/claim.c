@@ -1,5 +1,6 @@
 /* Claims: decided within the budget, recorded with their witness. */
 #include "analyzer/claim/claim.h"
+#include "base/assert.h"
 #include "base/budget.h"
 
 enum { QUERIES = 16, CPU_SECONDS = 4 };
@@ -81,6 +82,15 @@ static uint32_t count_wanted(tp_analysis *a, const tp_var *list, uint32_t n, boo
     return wanted;
 }
 
+/* Those of the list that are spoken of by now: as many as were counted, where bounds mention earlier ones alone. */
+static uint32_t count_marked(const tp_var *list, uint32_t n, const bool *marks)
+{
+    uint32_t marked = 0;
+    for (uint32_t i = 0; i < n; i++)
+        marked += marks[list[i].sym];
+    return marked;
+}
+
 /* With the claim's further variables, but only those that are spoken of: an empty range would speak for all. */
 static const tp_var *with_extra(tp_analysis *a, const tp_claim *c, const tp_expr *premises, uint32_t npremises,
                                 uint32_t *nvars)
@@ -91,6 +101,7 @@ static const tp_var *with_extra(tp_analysis *a, const tp_claim *c, const tp_expr
         tp_expr_mark_symbols(a->p, premises[i], marks);
     uint32_t wanted = count_wanted(a, c->walk, c->nwalk, marks);
     wanted += count_wanted(a, c->extra, c->nextra, marks);
+    tp_assert(wanted == count_marked(c->walk, c->nwalk, marks) + count_marked(c->extra, c->nextra, marks));
     tp_var *all = TP_NEWN(a->arena, tp_var, *nvars + wanted);
     memcpy(all, a->vars, *nvars * sizeof *all);
     for (uint32_t i = 0; i < c->nextra + c->nwalk; i++) {
@@ -98,6 +109,31 @@ static const tp_var *with_extra(tp_analysis *a, const tp_claim *c, const tp_expr
         if (marks[v->sym])
             all[(*nvars)++] = *v;
     }
+    return all;
+}
+
+/* Is each symbol of it a table or a variable, which has a range? Where all points are tried, another one is 0. */
+static bool has_ranges(tp_analysis *a, const tp_obligation *o)
+{
+    bool *marks = TP_NEWN(a->arena, bool, tp_sym_count(a->p)), all = true;
+    tp_expr_mark_symbols(a->p, o->goal, marks);
+    for (uint32_t i = 0; i < o->npremises; i++)
+        tp_expr_mark_symbols(a->p, o->premises[i], marks);
+    for (uint32_t i = 0; i < o->nvars; i++) {
+        tp_expr_mark_symbols(a->p, o->vars[i].lo, marks);
+        tp_expr_mark_symbols(a->p, o->vars[i].hi, marks);
+    }
+    for (uint32_t i = 0; i < o->nvars; i++)
+        marks[o->vars[i].sym] = false;
+    for (uint32_t i = 0; i < a->k->ntables; i++)
+        marks[a->k->tables[i].sym] = false;
+    for (uint32_t i = 0; i < a->k->ninputs; i++)
+        if (a->k->operands[i].entries)
+            marks[a->k->operands[i].entries->sym] = false;
+    for (uint32_t i = 0; i < a->least.len; i++)
+        marks[a->least.at[i]->table.sym] = false;
+    for (uint32_t i = 0; i < tp_sym_count(a->p); i++)
+        all &= !marks[i];
     return all;
 }
 
@@ -116,14 +152,15 @@ tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
     uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
     if (c->nextra + c->nwalk)
         vars = with_extra(a, c, premises, n, &nvars);
-    return (tp_obligation){.vars = vars,
-                           .nvars = nvars,
-                           .premises = premises,
-                           .npremises = n,
-                           .goal = c->goal,
-                           .any_case = c->any_case && !tp_has_entries(a->k), /* tables are filled for small cases */
-                           .name =
-                               tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+    tp_obligation o = {.vars = vars,
+                       .nvars = nvars,
+                       .premises = premises,
+                       .npremises = n,
+                       .goal = c->goal,
+                       .any_case = c->any_case && !tp_has_entries(a->k), /* tables are filled for small cases */
+                       .name = tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+    tp_assert(has_ranges(a, &o));
+    return o;
 }
 
 static tp_decision decide_given(tp_analysis *a, const tp_claim *c)

@@ -269,6 +269,8 @@ tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);
  * are not judged by other rules. At most TP_GRANTED are written; their number. */
 enum { TP_GRANTED = 48 };
 uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises);
+/* Those without this step, for a claim about sizes alone. */
+uint32_t tp_meeting_at_corners(tp_analysis *a, tp_expr *premises);
 /* Every axis that the map of o mentions can be told from the window. */
 bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
 /* e with the axes of another step: 0 this, 1 the second, 2 the third. */

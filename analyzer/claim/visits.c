@@ -72,6 +72,19 @@ uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
     return a->nmeeting;
 }
 
+uint32_t tp_meeting_at_corners(tp_analysis *a, tp_expr *premises)
+{
+    uint32_t all = tp_meeting_windows(a, premises), n = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        bool here = false;
+        for (uint32_t x = 0; x < a->k->naxes; x++)
+            here |= tp_expr_mentions(a->p, premises[i], a->k->axes[x].sym);
+        if (!here)
+            premises[n++] = premises[i];
+    }
+    return n;
+}
+
 /* index = c * axis + something without axes, c not 0 */
 static bool tells(tp_analysis *a, tp_expr index, uint32_t axis)
 {

@@ -8,6 +8,7 @@
  * they are, which is proven here once more. */
 #include "analyzer/equality/internal.h"
 #include "analyzer/flow/flow.h"
+#include "base/assert.h"
 #include "base/checked.h"
 
 enum { MOST_LOOPS = 4, MOST_PHASES = 4, PLACES = 16, FEW_TURNS = 64, NOWHERE = UINT16_MAX };
@@ -665,6 +666,8 @@ static bool find_versions(turning *x)
                 now = o;
             } else if (x->stored[o] >> n & 1) {
                 const tp_operand *of = &x->from->operands[o];
+                /* begins with nothing, as a window does, aliased or not: who reads that is told by TP404 */
+                tp_assert(!tp_begins_as_input(of));
                 now = buffer_of(x, of->name, of->dtype, of->role == TP_SCRATCH ? of->memory : TP_MEM_VMEM, of->ref_rank,
                                 of->ref_shape);
             }

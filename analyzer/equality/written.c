@@ -116,8 +116,8 @@ static void tell_by_table(summary *s, tp_expr block, tp_expr x, const tp_table *
 }
 
 /* A guess: the step whose store c goes to lane `own`; axes that the place does not tell are at their last step, or at
- * their first. */
-static void guess_step(evaluation *v, uint32_t operand, const stored *c, const tp_expr *own, const tp_table *by,
+ * their first. False: it would be another one at each step of some axis. */
+static bool guess_step(evaluation *v, uint32_t operand, const stored *c, const tp_expr *own, const tp_table *by,
                        bool at_last, tp_expr *step)
 {
     summary *s = v->s;
@@ -140,6 +140,11 @@ static void guess_step(evaluation *v, uint32_t operand, const stored *c, const t
             step[a] = at_step_of(s, step[a], b, step[b]);
         step[a] = tp_expr_normal(p, step[a]);
     }
+    bool told = true;
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        for (uint32_t b = 0; b < s->k->naxes; b++)
+            told &= !tp_expr_mentions(p, step[a], s->k->axes[b].sym);
+    return told;
 }
 
 /* e, axis by axis, at the steps of `with`. */
@@ -206,8 +211,8 @@ bool written_by_pieces(evaluation *v, uint32_t operand, const tp_expr *own, writ
                 tp_expr step[TP_MAX_AXES] = {{0}};
                 if (by && by->rank != 1)
                     continue;
-                guess_step(v, operand, c, own, by, at_last, step);
-                if (!writes(s, written->holds, step) || !none_writes_later(s, written->holds, step))
+                if (!guess_step(v, operand, c, own, by, at_last, step) || !writes(s, written->holds, step) ||
+                    !none_writes_later(s, written->holds, step))
                     continue;
                 memcpy(w->step, step, sizeof step);
                 for (w->run = s->k->naxes; w->run > 0; w->run--) {

@@ -124,7 +124,7 @@ bool fleet_fails(proof *x, const char *why, const tp_flow_event *e)
 {
     if (x->why.n)
         return false;
-    x->why = tp_str_c(why);
+    x->why = tp_str_c(fleet_asked_enough(x) ? "it takes too many questions to follow what is in flight" : why);
     x->at = e ? e->syntax : NULL;
     return false;
 }

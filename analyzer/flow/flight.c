@@ -424,7 +424,7 @@ bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all)
             good = flight_step(x, e, all);
         }
         if (fleet_asked_enough(x))
-            return fleet_fails(x, "it takes too many questions to follow what is in flight", e);
+            return fleet_fails(x, NULL, e);
         if (!good && !x->guessing)
             return false;
         if (!good)
@@ -440,8 +440,7 @@ static bool stays(const tp_kernel *k, const flight *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-/* A second and a third variable for each of the walk. What they run over is said where they are used. */
-static void make_twins(proof *x)
+void flight_make_twins(proof *x)
 {
     uint32_t n = x->f->vars.len;
     tp_var *walk = TP_NEWN(x->a->arena, tp_var, TP_WALK_SETS * n + 1);
@@ -636,7 +635,7 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
     bool devices = !naming && tp_is_connected(a->k) && !x.f->gave_up.n;
     if (!devices && tp_flow_no_memory(x.f).n)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
-    make_twins(&x);
+    flight_make_twins(&x);
     if (devices)
         return decide_on_devices(&x, at, basis);
     x.unbegun = x.f->kept.len && a->k->naxes > 1;
@@ -705,7 +704,7 @@ tp_str flow_find_received(tp_analysis *a)
     proof x = {.a = a, .f = a->flow, .grade = TP_GRADE_CERT};
     bool *received = TP_NEWN(a->arena, bool, tp_noperands(a->k));
     a->rule = NULL;
-    make_twins(&x);
+    flight_make_twins(&x);
     tp_decision d = decide_on_devices(&x, &at, &basis);
     x.questions = 0;
     bool good = d.verdict == TP_PROVEN && flight_received(&x, received);

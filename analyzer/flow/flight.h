@@ -44,7 +44,7 @@ bool fleet_asked_enough(const proof *x);
 tp_expr fleet_equal_places(proof *x, const tp_place *a, const tp_place *b);
 /* Both sides and the semaphore are the same places, of as many bits. */
 tp_expr fleet_same_places(proof *x, const flight *a, const flight *b);
-/* False. The first reason is kept, with its place. */
+/* False. The first reason is kept, with its place; where no more is asked, that is it, and `why` may be NULL. */
 bool fleet_fails(proof *x, const char *why, const tp_flow_event *e);
 /* Does the place, read or written, lie apart from what is in flight? */
 bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_place *at, bool writes);
@@ -61,7 +61,9 @@ tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_eve
 typedef struct flight_span {
     uint32_t from, to, axis;
 } flight_span;
-/* flight.c: one event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
+/* flight.c: a second and a third variable for each of the walk. What they run over is said where they are used. */
+void flight_make_twins(proof *x);
+/* One event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
 bool flight_step(proof *x, const tp_flow_event *e, fleet *all);
 bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all);
 fleet fleet_copy(proof *x, const fleet *all);
