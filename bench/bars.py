@@ -43,9 +43,10 @@ def of_gallery(record):
     yield none_over(record, f"no kernel over {JIT} of jit", "fresh", "jit", JIT)
     yield none_over(record, "no kernel slower than `interpret=True`", "fresh", "interpret=True", INTERPRET)
     yield none_over(record, f"no kernel over {NUMPY} of NumPy", "fresh", "numpy", NUMPY)
-    for name, bar, peak in (("matmul", 0.75, "flops_per_second"), ("matmul:bf16", 0.7, "flops_per_second"), ("int8_matmul", 0.6, "integers_per_second")):
+    for name, bar, peak in (("matmul", 0.75, "flops_per_second"), ("matmul:bf16", 0.7, "bfloats_per_second"), ("int8_matmul", 0.6, "integers_per_second")):
         if v := page.rate(record, name):
-            what = "8-bit multiply-adds" if name == "int8_matmul" else "float32 multiply-adds"
+            what = {"flops_per_second": f"float32 multiply-adds ({peaks['instruction_set']})", "bfloats_per_second": f"bfloat16 multiply-adds ({peaks['bfloats_by']})",
+                    "integers_per_second": f"8-bit multiply-adds ({peaks['integers_by']})"}[peak]
             yield share(f"`{name}` at least {bar:.0%} of the peak of what ran", v / peaks[peak] if peaks[peak] else None, bar, f"the peak of {what}")
     if (r := page.row_of(record, "add_2d")) and "copy" in r["ms"]:
         q = sorted(1.5 * b / a for a, b in zip(page.cpu(r, "reused"), page.cpu(r, "copy")))  # three arrays moved, and two

@@ -67,9 +67,9 @@ def rate(record, name):
 
 def peaks_line(record):
     p = record["peaks"]
-    return (f"One core: {p['flops_per_second'] / 1e9:.0f} GFLOP/s of float32 multiply-adds ({p['instruction_set']}), by which bfloat16 is multiplied, too, "
-            f"{p['integers_per_second'] / 1e9:.0f} GOP/s of 8-bit integers ({p['integers_by']}), {p['bytes_per_second'] / 1e9:.0f} GB/s read and written by a copy. "
-            f"Not used: {p['bfloats_per_second'] / 1e9:.0f} GFLOP/s of bfloat16 instructions, which round each pair of products otherwise than the machine.")
+    bfloats = "by which bfloat16 is multiplied, too" if p["bfloats_by"] == "float32" else f"{p['bfloats_per_second'] / 1e9:.0f} of bfloat16 ({p['bfloats_by']})"
+    return (f"One core: {p['flops_per_second'] / 1e9:.0f} GFLOP/s of float32 multiply-adds ({p['instruction_set']}), {bfloats}, "
+            f"{p['integers_per_second'] / 1e9:.0f} GOP/s of 8-bit integers ({p['integers_by']}), {p['bytes_per_second'] / 1e9:.0f} GB/s read and written by a copy.")
 
 
 def steps_lines(record):

@@ -63,6 +63,8 @@ bool tp_profile_write(tp_cli *c, const tp_profile *p, tp_str *why)
     json_object_object_add(o, "engine", json_object_new_string("machine"));
     json_object_object_add(o, "instruction_set", json_object_new_string(peaks.instruction_set));
     json_object_object_add(o, "elementary_functions", json_object_new_string(peaks.elementary));
+    json_object_object_add(o, "bfloat16_by", json_object_new_string(peaks.bfloats_by));
+    json_object_object_add(o, "integers_by", json_object_new_string(peaks.integers_by));
     json_object_object_add(o, "threads", json_object_new_int64(p->stats->threads));
     json_object_object_add(o, "steps", json_object_new_int64(p->stats->steps));
     json_object_object_add(o, "seconds", seconds_of(a, p));

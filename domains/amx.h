@@ -1,5 +1,5 @@
-/* Matrix products of 8-bit integers by tiles of the processor (AMX), where it has them and the system lets this process
- * use them. */
+/* Matrix products of 8-bit integers and of bfloat16 by tiles of the processor (AMX), where it has them and the system
+ * lets this process use them. */
 #ifndef TP_AMX_H
 #define TP_AMX_H
 
@@ -12,5 +12,9 @@ bool tp_has_amx(void);
 /* As `quads` of a tp_multiplier; only where tp_has_amx(). */
 void tp_multiply_quads_amx(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
                            tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
+/* As `bfloats` of a tp_multiplier; only where tp_has_amx(). `widened` multiplies what tiles would round otherwise. */
+void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
+                             tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
+                             tp_multiply_widened *widened);
 
 #endif

@@ -41,6 +41,7 @@ static inline void turn(const void *a, const void *b, const void *c, const void 
 #define ATTRIBUTE
 #define BYTES 16
 #define ROWS 4
+#define ROWS_OF_TWO 4
 typedef int32_t halves __attribute__((vector_size(BYTES)));
 
 /* sum + x y, rounded once. Where that is no instruction: the product is exact in double, and the sum is rounded to odd
@@ -80,6 +81,7 @@ static bool always(void)
 #define ATTRIBUTE __attribute__((target("avx2,fma")))
 #define BYTES 32
 #define ROWS 6
+#define ROWS_OF_TWO 3
 #define FUSED(sum, x, y) ((vector)_mm256_fmadd_ps(_mm256_set1_ps(x), (__m256)(y), (__m256)(sum)))
 #define PAIRS(x, y) ((vector)_mm256_madd_epi16(_mm256_set1_epi32((int)(x)), (__m256i)(y)))
 #define PRODUCT(x, y) ((vector)_mm256_mul_epu32(_mm256_set1_epi64x((long long)(x)), (__m256i)(y)))
@@ -89,6 +91,7 @@ static bool always(void)
 #define ATTRIBUTE __attribute__((target("avx512f,avx512bw")))
 #define BYTES 64
 #define ROWS 12
+#define ROWS_OF_TWO 6
 #define FUSED(sum, x, y) ((vector)_mm512_fmadd_ps(_mm512_set1_ps(x), (__m512)(y), (__m512)(sum)))
 #define PAIRS(x, y) ((vector)_mm512_madd_epi16(_mm512_set1_epi32((int)(x)), (__m512i)(y)))
 #define PRODUCT(x, y) ((vector)_mm512_mul_epu32(_mm512_set1_epi64((long long)(x)), (__m512i)(y)))
@@ -123,24 +126,31 @@ static bool has_avx512_and_amx(void)
     return has_avx512() && tp_has_amx();
 }
 
+static void by_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,
+                   float *r, const float *base, float *onto, tp_ahead *ahead, void *room)
+{
+    tp_multiply_bfloats_amx(m, n, k, a, sa, b, sb, r, base, onto, ahead, room, multiply_tp_widened_avx512);
+}
+
 static bool has_vnni(void)
 {
     return __builtin_cpu_supports("avx512vnni");
 }
 #endif
 
-#define MULTIPLIER(set, runs, floats, quads, quads_run, by)                                                            \
+#define MULTIPLIER(set, runs, floats, quads, quads_run, by, bfloats, bfloats_by)                                       \
     {                                                                                                                  \
 #set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,                   \
-            multiply_tp_pair_##set, quads, quads_run, by                                                               \
+            multiply_tp_pair_##set, quads, quads_run, by, multiply_tp_widened_##set, bfloats, bfloats_by               \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_quads_amx, tp_has_amx, "AMX"),
-    MULTIPLIER(avx512, has_avx512, watched_float_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI"),
-    MULTIPLIER(avx2, tp_has_avx2, multiply_float_avx2, NULL, NULL, NULL),
+    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_quads_amx, tp_has_amx, "AMX", by_amx,
+               "AMX"),
+    MULTIPLIER(avx512, has_avx512, watched_float_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI", NULL, "float32"),
+    MULTIPLIER(avx2, tp_has_avx2, multiply_float_avx2, NULL, NULL, NULL, NULL, "float32"),
 #endif
-    MULTIPLIER(portable, always, multiply_float_portable, NULL, NULL, NULL),
+    MULTIPLIER(portable, always, multiply_float_portable, NULL, NULL, NULL, NULL, "float32"),
 };
 
 const tp_multiplier *tp_multipliers(size_t *n)

@@ -2,7 +2,11 @@
  * from 0. Of float32 a product and its sum are rounded once, together (fma, IEEE 754-2008, 5.4.1), of others each for
  * itself. The result does not depend on the instruction set. r does not overlap. With `onto`, which lies as r does,
  * onto[m][n] becomes base[m][n], which may be the same memory, plus the element of the product, and r holds nothing in
- * particular. `ahead`, or NULL: all of it is asked for beside the work, evenly. */
+ * particular. `ahead`, or NULL: all of it is asked for beside the work, evenly.
+ *
+ * bfloat16, whose products are exact in float32, is summed otherwise, as TDPBF16PS does it (Intel SDM 2): of each
+ * TP_GROUP terms, in ascending order, the even ones have a sum and the odd ones, from 0, with fma; the sum of these two
+ * is added to the element, from 0. */
 #ifndef TP_MULTIPLY_H
 #define TP_MULTIPLY_H
 
@@ -19,11 +23,19 @@ typedef uint32_t tp_pair;
 /* Four 8-bit integers, the first of them low: terms 4 t to 4 t + 3; of a from 0 to 255, of b from -128 to 127. Behind
  * the last ones are 0s. */
 typedef uint32_t tp_quad;
+/* The bits of a bfloat16, which are the upper half of a float32's; and that float32. */
+typedef uint16_t tp_bfloat;
+typedef float tp_widened;
+
+enum { TP_GROUP = 32 }; /* terms */
 
 /* Elements from a row of a matrix to the next, and from a column to the next; modulo 2^64 for those that lie before. */
 typedef struct tp_steps {
     size_t row, column;
 } tp_steps;
+
+typedef void tp_multiply_widened(size_t m, size_t n, size_t k, const tp_widened *a, tp_steps sa, const tp_widened *b,
+                                 tp_steps sb, tp_widened *r, const tp_widened *base, tp_widened *onto, tp_ahead *ahead);
 
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
@@ -46,6 +58,12 @@ typedef struct tp_multiplier {
                   tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
     bool (*quads_run_here)(void); /* where quads are and the set runs */
     const char *quads_by;         /* name of their instructions; NULL: none */
+    tp_multiply_widened *widened; /* of bfloat16s, in their order */
+    /* The same numbers from their bits; `room` has tp_bfloats_room() bytes. NULL: this set has no instruction for them.
+     */
+    void (*bfloats)(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,
+                    float *r, const float *base, float *onto, tp_ahead *ahead, void *room);
+    const char *bfloats_by; /* name of the instructions for bfloat16: its own, or those of float32 */
 } tp_multiplier;
 
 /* All of this build, the fastest first; the last runs everywhere. */
@@ -53,6 +71,8 @@ const tp_multiplier *tp_multipliers(size_t *n);
 /* The fastest that runs on this processor. */
 const tp_multiplier *tp_multiplier_here(void);
 
+/* Of room for a product of bfloat16s. */
+size_t tp_bfloats_room(size_t m, size_t n, size_t k);
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
 /* Modulo TP_FIELD_P, of elements below it; `room` is m n words. */
 void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room);

@@ -4,8 +4,9 @@
  *   SET, ATTRIBUTE   suffix of the names, and what makes the compiler use the set
  *   BYTES            of a vector
  *   ROWS             of the largest tile: as many as registers hold, times two vectors of columns
- * A tile stays in registers while all its terms are added. Each element is one chain of sums in ascending k, whatever
- * the tile and the set. */
+ *   GROUP            if the sums are those of groups of so many terms, which divide DEPTH (multiply.h)
+ * A tile stays in registers while all its terms are added, or those of a group. Each element is one chain of sums in
+ * ascending k, whatever the tile and the set; or two in each group. */
 #define NAME(x) NAME_OF(x, ELEMENT, SET)
 #define vector NAME(vector)
 #define WIDTH (2 * BYTES / sizeof(ELEMENT))
@@ -17,6 +18,79 @@ typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT
  * holds, 0. `packed`: a is term after term; else it lies in rows. With `onto`: that becomes base
  * plus the sums, instead of r; both lie as r does. `kept`, where it is not NULL, becomes the rows of b, side by side.
  */
+#ifdef GROUP
+static inline __attribute__((always_inline)) ATTRIBUTE void
+NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const bool packed, size_t lda, const ELEMENT *b,
+           size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, ELEMENT *kept)
+{
+    const ELEMENT *lines[(ROWS + 2) / 3];
+    for (int i = 0; i < rows; i += 3)
+        lines[i / 3] = a + (size_t)i * lda;
+    for (size_t t = 0; t < k;) {
+        const size_t end = k - t < GROUP ? k : t + GROUP;
+        const bool begins = first && t == 0, ends = onto && end == k;
+        vector even[ROWS][WIDEST], odd[ROWS][WIDEST];
+#pragma GCC unroll 12
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++)
+                even[i][j] = odd[i][j] = (vector){0};
+        for (; t < end; t += 2) {
+            const bool both = t + 1 < end;
+            vector y[WIDEST];
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++)
+                y[j] = ((const vector *)(const void *)b)[j];
+#pragma GCC unroll 8
+            for (int j = 0; kept && j < wide; j++)
+                ((vector *)(void *)(kept + t * WIDTH))[j] = y[j];
+#pragma GCC unroll 12
+            for (int i = 0; i < rows; i++) {
+                ELEMENT x = packed ? a[i] : lines[i / 3][(size_t)(i % 3) * lda];
+#pragma GCC unroll 8
+                for (int j = 0; j < wide; j++)
+                    even[i][j] = ADD(even[i][j], x, y[j]);
+            }
+            if (!both)
+                break;
+            b += ldb;
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++)
+                y[j] = ((const vector *)(const void *)b)[j];
+#pragma GCC unroll 8
+            for (int j = 0; kept && j < wide; j++)
+                ((vector *)(void *)(kept + (t + 1) * WIDTH))[j] = y[j];
+#pragma GCC unroll 12
+            for (int i = 0; i < rows; i++) {
+                ELEMENT x = packed ? a[rows + i] : lines[i / 3][(size_t)(i % 3) * lda + 1];
+#pragma GCC unroll 8
+                for (int j = 0; j < wide; j++)
+                    odd[i][j] = ADD(odd[i][j], x, y[j]);
+            }
+            b += ldb;
+            a += packed ? 2 * rows : 2;
+#pragma GCC unroll 4
+            for (int i = 0; i < rows; i += 3)
+                lines[i / 3] += 2;
+        }
+#pragma GCC unroll 12
+        for (int i = 0; i < rows; i++) {
+            vector *at = (vector *)(void *)(r + (size_t)i * ldr),
+                   *to = (vector *)(void *)((ends ? onto : r) + (size_t)i * ldr);
+            const vector *more = (const vector *)(const void *)((ends ? base : r) + (size_t)i * ldr);
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++) {
+                vector sum = begins ? (vector){0} : at[j];
+                sum += even[i][j] + odd[i][j];
+                if (ends)
+                    sum = more[j] + sum;
+                to[j] = sum;
+            }
+        }
+        t = end;
+    }
+}
+#else
 static inline __attribute__((always_inline)) ATTRIBUTE void
 NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const bool packed, size_t lda, const ELEMENT *b,
            size_t ldb, ELEMENT *r, size_t ldr, bool first, const ELEMENT *base, ELEMENT *onto, ELEMENT *kept)
@@ -65,10 +139,12 @@ NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const boo
     }
 }
 
+#endif
+
 /* Rows of the next tile, of m that are left. */
 static inline size_t NAME(height)(size_t m)
 {
-    return m >= ROWS ? ROWS : ROWS > 8 && m >= 8 ? 8 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+    return m >= ROWS ? ROWS : ROWS > 8 && m >= 8 ? 8 : ROWS > 4 && m >= 4 ? 4 : m >= 2 ? 2 : 1;
 }
 
 /* Rows of a: of a block that pack_rows() made, or as they lie, one every `lda` elements. */
@@ -97,7 +173,7 @@ NAME(tile_of)(const int wide, size_t rows, size_t k, const NAME(rows_of_a) * a, 
 #if ROWS > 8
     case 8: NAME(some_tile)(8, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
 #endif
-#if ROWS != 4
+#if ROWS > 4
     case 4: NAME(some_tile)(4, wide, k, a, b, ldb, r, ldr, first, base, onto); break;
 #endif
     case 2: NAME(some_tile)(2, wide, k, a, b, ldb, r, ldr, first, base, onto); break;

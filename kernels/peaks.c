@@ -83,7 +83,12 @@ static double copy_rate(void)
 
 tp_peaks tp_peaks_measure(void)
 {
-    tp_peaks p = {.instruction_set = tp_multiplier_here()->name, .elementary = "libm", .bytes = copy_rate()};
+    const tp_multiplier *m = tp_multiplier_here();
+    tp_peaks p = {.instruction_set = m->name,
+                  .elementary = "libm",
+                  .bfloats_by = m->bfloats_by,
+                  .integers_by = m->quads && m->quads_run_here() ? m->quads_by : "pairs of 16 bits",
+                  .bytes = copy_rate()};
     size_t n;
     const tp_elementary *all = tp_elementaries(&n);
     for (size_t i = n; i-- > 0;)

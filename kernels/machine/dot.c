@@ -44,16 +44,28 @@ static layout plan(const tp_inst *i, const tp_cells *c, int side)
     return l;
 }
 
-/* What products are summed in; PAIRS: 16-bit integers, two to a word; QUADS: 8-bit integers, four to a word. */
-typedef enum accumulator { ACC_F32, ACC_F64, ACC_INT, ACC_PAIRS, ACC_QUADS, AS_IT_IS } accumulator;
+/* What products are summed in; PAIRS: 16-bit integers, two to a word; QUADS: 8-bit integers, four to a word; BFLOATS
+ * and WIDENED: what fits bfloat16, as such or as float32 (domains/multiply.h). */
+typedef enum accumulator {
+    ACC_F32,
+    ACC_F64,
+    ACC_INT,
+    ACC_PAIRS,
+    ACC_QUADS,
+    ACC_BFLOATS,
+    ACC_WIDENED,
+    AS_IT_IS
+} accumulator;
 
 /* Bytes of an element as it is packed. */
 static size_t width(accumulator acc)
 {
     switch (acc) {
     case ACC_F32:
+    case ACC_WIDENED:
     case ACC_INT: return sizeof(uint32_t);
-    case ACC_PAIRS: return sizeof(int16_t);
+    case ACC_PAIRS:
+    case ACC_BFLOATS: return sizeof(int16_t);
     case ACC_QUADS: return 1;
     case ACC_F64:
     case AS_IT_IS: break;
@@ -72,12 +84,19 @@ static bool is_short(tp_dtype d)
     return !tp_is_float(d) && tp_dtype_min(d) >= INT16_MIN && tp_dtype_max(d) <= INT16_MAX;
 }
 
+/* Is each number of the type one of bfloat16, so that a product of two is exact in float32? */
+static bool fits_bfloat(tp_dtype d)
+{
+    return tp_is_float(d) && tp_dtype_roundoff(d) >= tp_dtype_roundoff(TP_BF16);
+}
+
 /* n elements as the accumulator wants them, side by side. */
 static void convert(accumulator acc, void *to, tp_dtype dtype, const void *from, size_t n)
 {
     enum { STRIP = 512 };
     int64_t strip[STRIP];
-    if (acc == ACC_F32)
+    float floats[STRIP];
+    if (acc == ACC_F32 || acc == ACC_WIDENED)
         tp_get_row_f32(dtype, from, 0, n, to);
     else if (acc == ACC_F64)
         tp_get_row_f64(dtype, from, 0, n, to);
@@ -87,6 +106,11 @@ static void convert(accumulator acc, void *to, tp_dtype dtype, const void *from,
         some = n - at < STRIP ? n - at : STRIP;
         tp_get_row_i64(dtype, from, at, some, strip);
         tp_put_row_i64(acc == ACC_INT ? TP_U32 : TP_I16, to, at, some, strip);
+    }
+    for (size_t at = 0, some; acc == ACC_BFLOATS && at < n; at += some) {
+        some = n - at < STRIP ? n - at : STRIP;
+        tp_get_row_f32(dtype, from, at, some, floats);
+        tp_put_row_f32(TP_BF16, to, at, some, floats);
     }
 }
 
@@ -103,7 +127,8 @@ static bool in_order(const tp_cells *c, const layout *l)
 static bool as_it_is(accumulator acc, tp_dtype d)
 {
     return acc == AS_IT_IS || acc == ACC_QUADS || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
-           (acc == ACC_INT && (d == TP_I32 || d == TP_U32)) || (acc == ACC_PAIRS && d == TP_I16);
+           (acc == ACC_INT && (d == TP_I32 || d == TP_U32)) || (acc == ACC_PAIRS && d == TP_I16) ||
+           (acc == ACC_BFLOATS && d == TP_BF16);
 }
 
 /* Packed order from natural order, elements of `size` bytes. */
@@ -241,7 +266,7 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 }
 
 static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r,
-                     const void *base, void *onto, tp_ahead *ahead)
+                     const void *base, void *onto, tp_ahead *ahead, void *room)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
@@ -249,6 +274,8 @@ static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx
     case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_BFLOATS: by->bfloats(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, room); break;
+    case ACC_WIDENED: by->widened(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_F64:
     case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     }
@@ -353,12 +380,23 @@ static accumulator accumulator_of(const tp_cells *a, const tp_cells *b, const tp
         return ACC_QUADS;
     if (!tp_is_float(a->dtype))
         return is_short(a->dtype) && is_short(b->dtype) ? ACC_PAIRS : ACC_INT;
-    return a->dtype == TP_F64 || out->dtype == TP_F64 ? ACC_F64 : ACC_F32;
+    if (a->dtype == TP_F64 || out->dtype == TP_F64)
+        return ACC_F64;
+    if (fits_bfloat(a->dtype) && fits_bfloat(b->dtype))
+        return by->bfloats ? ACC_BFLOATS : ACC_WIDENED;
+    return ACC_F32;
+}
+
+/* What the sums are. */
+static accumulator sums_of(accumulator acc)
+{
+    return acc == ACC_PAIRS || acc == ACC_QUADS ? ACC_INT : acc == ACC_BFLOATS || acc == ACC_WIDENED ? ACC_F32 : acc;
 }
 
 /* The sums, rounded once to the result's type. */
 static void put_results(accumulator acc, tp_cells *out, const void *r)
 {
+    acc = sums_of(acc);
     if (acc == ACC_F32)
         tp_put_row_f32(out->dtype, out->data, 0, out->n, r);
     else if (acc == ACC_F64)
@@ -381,15 +419,17 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
     layout la = plan(i, a, 0), lb = plan(i, b, 1);
     accumulator acc = accumulator_of(a, b, out);
     size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
-    size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = acc == ACC_F64 ? size : sizeof(uint32_t);
+    size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = size * together(acc);
     tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
     size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
     size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
-           of_offsets = acc == ACC_QUADS ? words(n + terms, term) : 0, of_spare = 2 * words(most, size) + of_offsets;
-    char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + of_spare + places + lines);
-    char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *end = spare + of_spare;
+           of_offsets = acc == ACC_QUADS ? words(n + terms, term) : 0, of_spare = 2 * words(most, size) + of_offsets,
+           of_room = acc == ACC_BFLOATS ? words(tp_bfloats_room(mm, n, k), 1) : 0;
+    char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + of_spare + of_room + places + lines);
+    char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *room = spare + of_spare,
+         *end = room + of_room;
     offsets o = {acc == ACC_QUADS && a->dtype == TP_I8 ? 128 : 0, acc == ACC_QUADS && b->dtype == TP_U8 ? 128 : 0};
     const char *x, *y;
     tp_steps sx = {terms, 1}, sy = {n, 1};
@@ -415,23 +455,23 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
         x = lay(acc, pa, spare, a, &la, &sx);
         y = lay(acc, pb, spare, b, &lb, &sy);
     }
-    if (as_it_is(together(acc) > 1 ? ACC_INT : acc, out->dtype))
+    if (as_it_is(sums_of(acc), out->dtype))
         pr = out->own;
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
         multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
-                 ahead);
+                 ahead, room);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
-                    (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(end - of_offsets));
+                    (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(room - of_offsets));
     }
     if (pr != (char *)out->own)
         put_results(acc, out, pr);
     out->state = TP_CLEAN;
     if (dirty) {
-        tp_origin *room = (tp_origin *)(void *)end;
-        dot_shadow(m, out, a, b, &la, &lb, room + 2 * most, room, room + most);
+        tp_origin *origins = (tp_origin *)(void *)end;
+        dot_shadow(m, out, a, b, &la, &lb, origins + 2 * most, origins, origins + most);
     }
     if (m->domain) /* last: it uses the workspace again */
         plane_dot(m, i, &la, &lb);

@@ -534,6 +534,7 @@ static void profiles_count(void **state)
         assert_true(profiled(text, "in_place") == profiled(text, "in") + profiled(text, "out"));
         assert_true(profiled(text, "flops_per_second") > 1e8 && profiled(text, "share_of_flops") > 0);
         assert_true(strstr(text.p, "\"engine\": \"machine\"") && strstr(text.p, "\"instruction_set\": \""));
+        assert_true(strstr(text.p, "\"bfloat16_by\": \"") && strstr(text.p, "\"integers_by\": \""));
     }
     outcome over = RUN(p->a, "run", "--unchecked", "matmul", "--fill", "normal", "--size", "M=8", "--size", "N=8",
                        "--size", "K=8", "--dtype", "T=float32", "--profile", path_in(p, "no/such/folder.json"));

@@ -1,0 +1,237 @@
+/* Products of bfloat16: every instruction set gives the bits of their documented order (domains/multiply.h) on numbers
+ * of any magnitude, subnormal, infinite and NaN ones beside others; and no product looks at memory that is not of its
+ * operands, which the sanitizer does not see of instructions for tiles. The seed is printed when one fails. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "domains/multiply.h"
+#include "tests/unit/support.h"
+
+typedef struct shape {
+    size_t m, n, k;
+} shape;
+
+static float widen(tp_bfloat b)
+{
+    uint32_t bits = (uint32_t)b << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static void *filled(size_t n, size_t size, int with)
+{
+    return memset(malloc((n + 1) * size), with, (n + 1) * size);
+}
+
+/* Groups of 32 terms; in each the even ones and the odd ones. */
+static float plain_element(size_t k, const tp_bfloat *row, const tp_bfloat *column, size_t step)
+{
+    volatile float r = 0;
+    for (size_t t = 0; t < k;) {
+        volatile float sum[2] = {0, 0}, both;
+        for (size_t end = t + 32 < k ? t + 32 : k; t < end; t++)
+            sum[t % 2] = fmaf(widen(row[t]), widen(column[t * step]), sum[t % 2]);
+        both = sum[0] + sum[1];
+        r = r + both;
+    }
+    return r;
+}
+
+static void plain(shape s, const tp_bfloat *a, const tp_bfloat *b, float *r)
+{
+    for (size_t i = 0; i < s.m * s.n; i++)
+        r[i] = plain_element(s.k, a + i / s.n * s.k, b + i % s.n, s.n);
+}
+
+/* Exponents as they are stored, from `least` on, of b more; the bits of fractions; and of 4096 numbers so many that
+ * have any bits at all, and that are infinite or NaN. One of 16 is 0. */
+typedef struct magnitudes {
+    const char *what;
+    unsigned least, count, more, fraction, odd, infinite;
+} magnitudes;
+
+static const magnitudes MAGNITUDES[] = {
+    {"near 1", 120, 10, 0, 0x7f, 0, 0},
+    {"last places of products from 2^-126 on", 71, 1, 0, 1, 0, 0},
+    {"last places of products from 2^-127 on", 70, 1, 1, 1, 0, 0},
+    {"products near 2^-126", 67, 4, 0, 0x7f, 0, 0},
+    {"products less than 2^-126", 50, 30, 0, 0x7f, 0, 0},
+    {"subnormal", 0, 2, 0, 0x7f, 0, 0},
+    {"subnormal by large", 0, 1, 200, 0x7f, 0, 0},
+    {"sums that overflow", 190, 5, 0, 0x7f, 0, 0},
+    {"infinite and NaN", 120, 10, 0, 0x7f, 0, 8},
+    {"any", 0, 256, 0, 0x7f, 4096, 0},
+    {"some are any", 120, 8, 0, 0x7f, 2, 0},
+    {"more of them are any", 80, 16, 0, 0x7f, 40, 0},
+};
+
+static tp_bfloat drawn(tp_rng *rng, const magnitudes *m, bool of_b)
+{
+    uint64_t bits = tp_rng_next(rng);
+    unsigned of_4096 = (unsigned)(bits >> 32 & 4095), exponent = (unsigned)(bits >> 20 & 0xfff) % m->count;
+    exponent += m->least + (of_b ? m->more : 0);
+    if (of_4096 < m->odd)
+        return (tp_bfloat)bits;
+    if (of_4096 < m->infinite)
+        return (tp_bfloat)(of_4096 % 2 ? bits | 0x7f80 : (bits & 0x8000) | 0x7f80);
+    if ((bits >> 48) % 16 == 0)
+        return (tp_bfloat)(bits & 0x8000);
+    return (tp_bfloat)((bits & (0x8000 | m->fraction)) | exponent << 7);
+}
+
+static shape random_shape(tp_rng *rng)
+{
+    static const size_t DEPTHS[] = {0, 1, 2, 31, 32, 33, 64, 255, 256, 257, 511, 512, 513, 1040};
+    size_t k = tp_rng_below(rng, 2) ? tp_rng_below(rng, 100) : DEPTHS[tp_rng_below(rng, 14)];
+    if (tp_rng_below(rng, 8) == 0)
+        return (shape){1, 1 + tp_rng_below(rng, 400), k};
+    return (shape){tp_rng_below(rng, 80), 1 + tp_rng_below(rng, 80), k};
+}
+
+static bool is_same(float x, float y)
+{
+    return memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); /* which NaN it is, is nowhere said */
+}
+
+/* How an operand lies: in rows with a gap, in columns, or with gaps everywhere. */
+static tp_bfloat *laid(const tp_bfloat *x, size_t rows, size_t columns, unsigned way, tp_steps *s)
+{
+    *s = way == 0 ? (tp_steps){columns + 3, 1} : way == 1 ? (tp_steps){1, rows + 5} : (tp_steps){2 * columns + 1, 2};
+    tp_bfloat *to = filled((rows + 1) * (2 * columns + 2) + 6 * (columns + 1), sizeof *to, 0xff);
+    for (size_t i = 0; i < rows * columns; i++)
+        to[i / columns * s->row + i % columns * s->column] = x[i];
+    return to;
+}
+
+static void check(const tp_multiplier *by, shape s, const magnitudes *what, tp_rng *rng, unsigned round)
+{
+    tp_bfloat *a = filled(s.m * s.k, sizeof *a, 0), *b = filled(s.k * s.n, sizeof *b, 0);
+    float *want = filled(s.m * s.n, sizeof *want, 0), *base = filled(s.m * s.n, sizeof *base, 0),
+          *got = filled(s.m * s.n, sizeof *got, 0xff), *onto = filled(s.m * s.n, sizeof *onto, 0xff);
+    for (size_t i = 0; i < s.m * s.k; i++)
+        a[i] = drawn(rng, what, false);
+    for (size_t i = 0; i < s.k * s.n; i++)
+        b[i] = drawn(rng, what, true);
+    plain(s, a, b, want);
+    for (size_t i = 0; i < s.m * s.n; i++) /* of the magnitude of the sums, so that they meet */
+        base[i] = want[i] * (float)((int)tp_rng_below(rng, 5) - 2) + (tp_rng_below(rng, 2) ? 0 : 0x1p-149F);
+    for (unsigned way = 0; way < 3; way++)
+        for (unsigned adds = 0; adds < 3; adds++) { /* 2: in place */
+            tp_steps sa, sb;
+            tp_bfloat *x = laid(a, s.m, s.k, way, &sa), *y = laid(b, s.k, s.n, (way + adds) % 3, &sb);
+            float *to = adds == 2 ? filled(s.m * s.n, sizeof *to, 0) : onto, *wide_x = filled(s.m * s.k, 4, 0),
+                  *wide_y = filled(s.k * s.n, 4, 0);
+            void *room = filled(tp_bfloats_room(s.m, s.n, s.k), 1, 0xff);
+            if (adds == 2)
+                memcpy(to, base, s.m * s.n * sizeof *to);
+            for (size_t i = 0; i < s.m * s.k; i++)
+                wide_x[i] = widen(a[i]);
+            for (size_t i = 0; i < s.k * s.n; i++)
+                wide_y[i] = widen(b[i]);
+            if (by->bfloats)
+                by->bfloats(s.m, s.n, s.k, x, sa, y, sb, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room);
+            else
+                by->widened(s.m, s.n, s.k, wide_x, (tp_steps){s.k, 1}, wide_y, (tp_steps){s.n, 1}, got,
+                            adds == 2 ? to : base, adds ? to : NULL, NULL);
+            for (size_t i = 0; i < s.m * s.n; i++) {
+                float w = adds ? base[i] + want[i] : want[i], g = adds ? to[i] : got[i];
+                if (!is_same(w, g))
+                    fail_msg("%s by %s (%s): element %zu of %zu x %zu x %zu is %a, not %a; ways %u, %u, seed %u",
+                             what->what, by->name, by->bfloats_by, i, s.m, s.n, s.k, (double)g, (double)w, way, adds,
+                             round);
+            }
+            free(x), free(y), free(wide_x), free(wide_y), free(room);
+            if (adds == 2)
+                free(to);
+        }
+    free(a), free(b), free(want), free(base), free(got), free(onto);
+}
+
+static void bfloat16_is_summed_in_one_order(void **state)
+{
+    enum { ROUNDS = 600 };
+    size_t n;
+    const tp_multiplier *all = tp_multipliers(&n);
+    (void)state;
+    for (const tp_multiplier *by = all; by < all + n; by++)
+        for (unsigned round = 0; by->runs_here() && round < ROUNDS; round++) {
+            tp_rng rng = tp_rng_new(round, 0x62663136);
+            shape s = random_shape(&rng);
+            check(by, s, &MAGNITUDES[round % (sizeof MAGNITUDES / sizeof *MAGNITUDES)], &rng, round);
+        }
+}
+
+/* ---- at the end of memory, and at its begin ---- */
+
+typedef struct fenced {
+    char *map;
+    size_t mapped;
+    void *at;
+} fenced;
+
+/* `bytes` between two pages that nobody may touch, next to one of them. */
+static fenced fence(size_t bytes, bool at_end)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page + page;
+    fenced f = {.mapped = inner + 2 * page};
+    f.map = mmap(NULL, f.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(f.map != MAP_FAILED && mprotect(f.map + page, inner, PROT_READ | PROT_WRITE) == 0);
+    f.at = at_end ? f.map + page + inner - bytes : f.map + page;
+    memset(f.at, 0, bytes);
+    return f;
+}
+
+static void take_down(fenced f)
+{
+    munmap(f.map, f.mapped);
+}
+
+typedef enum kind { FLOATS, WIDENED, INT8, BFLOATS, KINDS } kind;
+
+static void products_stay_within_their_operands(void **state)
+{
+    enum { ROUNDS = 600 };
+    size_t n;
+    const tp_multiplier *all = tp_multipliers(&n);
+    (void)state;
+    for (const tp_multiplier *by = all; by < all + n; by++)
+        for (unsigned round = 0; by->runs_here() && round < ROUNDS; round++) {
+            tp_rng rng = tp_rng_new(round, 0x66656e63);
+            shape s = random_shape(&rng);
+            kind what = (kind)(round % KINDS);
+            if ((what == INT8 && !(by->quads && by->quads_run_here())) || (what == BFLOATS && !by->bfloats))
+                continue;
+            const size_t size = what == BFLOATS ? 2 : 4, cells = s.m * s.n * 4;
+            const bool at_end = tp_rng_below(&rng, 4), columns_of_a = tp_rng_below(&rng, 2) && what != INT8,
+                       columns_of_b = tp_rng_below(&rng, 2) && what != INT8, adds = tp_rng_below(&rng, 2);
+            fenced a = fence(s.m * s.k * size, at_end), b = fence(s.k * s.n * size, at_end), r = fence(cells, at_end),
+                   base = fence(cells, at_end), onto = fence(cells, at_end),
+                   room = fence(what == BFLOATS ? tp_bfloats_room(s.m, s.n, s.k) : 1, at_end);
+            tp_steps sa = columns_of_a ? (tp_steps){1, s.m} : (tp_steps){s.k, 1},
+                     sb = columns_of_b ? (tp_steps){1, s.k} : (tp_steps){s.n, 1};
+            void *to = adds ? onto.at : NULL;
+            switch (what) {
+            case FLOATS: by->f32(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+            case WIDENED: by->widened(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+            case INT8: by->quads(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+            case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at); break;
+            case KINDS: break;
+            }
+            fenced used[] = {a, b, r, base, onto, room};
+            for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+                take_down(used[i]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bfloat16_is_summed_in_one_order),
+        cmocka_unit_test(products_stay_within_their_operands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
