@@ -12,6 +12,7 @@ static const char *manner_of(const void *ctx, const tp_inst *i)
         [TP_MANNER_SHOWN] = "nothing is moved: the memory of the operand",
         [TP_MANNER_WAITS] = "with what looks at it, where there are many elements",
         [TP_MANNER_SUM] = "straight into what it is added to",
+        [TP_MANNER_ROWS] = "when it is looked at, without rows that a mask leaves out",
     };
     const tp_plan *plan = ctx;
     return i->out < 0 ? WORDS[TP_MANNER_OWN] : WORDS[plan->values[i->out]];

@@ -412,15 +412,15 @@ static size_t words(size_t n, size_t size)
     return (n * size + 7) / 8 * 8;
 }
 
-void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
+/* Of rows of its first operand, which may be all. */
+static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells *out, const void *base, void *onto)
 {
-    const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
-    tp_cells *out = &m->values[i->out];
+    const tp_cells *b = &m->values[i->args[1]];
     layout la = plan(i, a, 0), lb = plan(i, b, 1);
     accumulator acc = accumulator_of(a, b, out);
     size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
     size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = size * together(acc);
-    tp_spend(m->arena, (int64_t)(la.batch * mm * n / (m->domain ? 8 : 64) * k));
+    tp_spend(m->arena, (int64_t)(m->values[i->out].n / (m->domain ? 8 : 64) * k));
     bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
     size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
@@ -475,6 +475,23 @@ void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
     }
     if (m->domain) /* last: it uses the workspace again */
         plane_dot(m, i, &la, &lb);
+}
+
+void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)
+{
+    add_dot(m, i, &m->values[i->args[0]], &m->values[i->out], base, onto);
+}
+
+void tp_dot_rows(tp_machine *m, const tp_inst *i, size_t first, size_t n)
+{
+    tp_cells a = m->values[i->args[0]], out = m->values[i->out];
+    ptrdiff_t pitch = a.viewed ? a.pitch : (ptrdiff_t)a.dims[1];
+    a.data = (char *)a.data + (ptrdiff_t)first * pitch * (ptrdiff_t)tp_dtype_size(a.dtype);
+    out.data = out.own = (char *)out.own + first * (size_t)out.dims[1] * tp_dtype_size(out.dtype);
+    a.dims[0] = out.dims[0] = (int64_t)n;
+    a.n = n * (size_t)a.dims[1];
+    out.n = n * (size_t)out.dims[1];
+    add_dot(m, i, &a, &out, NULL, NULL);
 }
 
 void tp_exec_dot(tp_machine *m, const tp_inst *i)

@@ -155,7 +155,7 @@ static bool settle_leaves(tp_machine *m, const tp_cells *shape, tp_vid v)
     }
     bool any = false;
     for (uint32_t a = 0; a < c->waits->nargs; a++)
-        any |= settle_leaves(m, shape, c->waits->args[a]);
+        any |= tp_product_of_rows(m, c->waits, a) || settle_leaves(m, shape, c->waits->args[a]);
     return any;
 }
 

@@ -158,6 +158,7 @@ typedef struct tp_machine {
     uint32_t waiting;          /* ... and how many values wait */
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
     bool *added;               /* sums.c, per value: a product that goes to an operand as part of a sum; NULL: none */
+    bool *chosen;              /* ... of which the mask of a `where` may leave out rows; NULL as well */
     uint8_t *pure;             /* fuse.c, per value: what tp_is_pure() said of its statement; NULL: nothing was asked */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     tp_quick *quick;           /* quick.c, per value; NULL: none */
@@ -294,10 +295,13 @@ bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read,
 
 /* sums.c: products that are added to an operand, once uses are counted */
 void tp_sums_prepare(tp_machine *m);
-/* Is the product of i added to an operand next? Then it waits. */
+/* Is the product of i added to an operand next, or may a mask leave out rows of it? Then it waits. */
 bool tp_sum_awaits(tp_machine *m, const tp_inst *i);
 /* v is a sum of numbers and of a product that waits: it goes to `to`; false: nothing was done. */
 bool tp_sum_stores(tp_machine *m, tp_vid v, tp_cells *to);
+/* Compute the product of float32 that waits as a side of this `where`, without the rows that its mask does not choose,
+ * which are 0; false: it is none. */
+bool tp_product_of_rows(tp_machine *m, const tp_inst *where, uint32_t side);
 /* Multiply one row by what waits, as that is computed; false: nothing was done. */
 bool tp_sum_of_rows(tp_machine *m, const tp_inst *i);
 
@@ -633,6 +637,8 @@ void tp_exec_dot(tp_machine *m, const tp_inst *i);
 /* onto = base + the product of i, all of float32 or all of int32, of cells that are there and clean; the two may be the
  * same. NULL: the product is the result of i. */
 void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto);
+/* Of the product of i, whose operands are there, clean matrices, n rows alone. */
+void tp_dot_rows(tp_machine *m, const tp_inst *i, size_t first, size_t n);
 void tp_exec_cast(tp_machine *m, const tp_inst *i);
 
 /* reduce.c */

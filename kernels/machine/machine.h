@@ -180,7 +180,8 @@ typedef enum tp_manner {
     TP_MANNER_ONCE,  /* before the first step that needs it: it depends on none */
     TP_MANNER_SHOWN, /* a load that moves nothing: the operand's memory is shown */
     TP_MANNER_WAITS, /* element by element, with what looks at it, where there are many */
-    TP_MANNER_SUM    /* a product, straight into the operand that it is added to */
+    TP_MANNER_SUM,   /* a product, straight into the operand that it is added to */
+    TP_MANNER_ROWS   /* a product of float32, when a `where` looks at it, without the rows that its mask leaves out */
 } tp_manner;
 typedef struct tp_window_plan {
     bool in_place; /* its array's memory is the window, where that lies inside */

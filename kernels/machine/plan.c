@@ -16,6 +16,8 @@ static tp_manner manner_of(const tp_machine *m, const tp_inst *i)
         return TP_MANNER_SHOWN;
     if (m->added && m->added[i->out])
         return TP_MANNER_SUM;
+    if (m->chosen && m->chosen[i->out])
+        return TP_MANNER_ROWS;
     return m->k->body->values.at[i->out].rank && tp_fuse_may_wait(m, i) ? TP_MANNER_WAITS : TP_MANNER_OWN;
 }
 

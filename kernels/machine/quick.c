@@ -45,7 +45,7 @@ static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
         q.way = BY_LOAD;
     else if (floats && (i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE))
         q.way = BY_VIEW;
-    else if (floats && !m->added[i->out] && (i->prim == TP_P_DOT || tp_prim_reduces(i->prim)))
+    else if (floats && !m->added[i->out] && !m->chosen[i->out] && (i->prim == TP_P_DOT || tp_prim_reduces(i->prim)))
         q.way = AT_ONCE;
     else if (i->prim == TP_P_READ || i->prim == TP_P_PROGRAM_ID)
         q.way = i->prim == TP_P_READ ? BY_TABLE : BY_AXIS;

@@ -10,6 +10,7 @@ enum {
 /* What one load leads to. */
 typedef struct trail {
     const tp_kernel *k;
+    const bool *chosen; /* per value: a product that may wait, too; NULL: none */
     uint32_t operand;
     tp_vid values[MOST_VALUES]; /* those that may look at the memory when they are looked at themselves */
     uint32_t len;
@@ -89,9 +90,10 @@ static void see(void *ctx, tp_vid v)
 }
 
 /* It reads its arguments at once, and its result has memory of its own. */
-static bool computes_at_once(tp_prim p)
+static bool computes_at_once(const trail *t, const tp_inst *i)
 {
-    return p == TP_P_DOT || tp_prim_reduces(p) || tp_prim_scans(p);
+    return (i->prim == TP_P_DOT && !(t->chosen && t->chosen[i->out])) || tp_prim_reduces(i->prim) ||
+           tp_prim_scans(i->prim);
 }
 
 static void follow(trail *t, const tp_region *r, uint32_t from, bool nested)
@@ -101,7 +103,7 @@ static void follow(trail *t, const tp_region *r, uint32_t from, bool nested)
         uint32_t seen = t->seen;
         t->failed |= ++t->statements > LONGEST;
         looks_before(t->k, s, see, t);
-        if (s->kind == TP_COMPUTE && t->seen > seen && !computes_at_once(s->inst->prim))
+        if (s->kind == TP_COMPUTE && t->seen > seen && !computes_at_once(t, s->inst))
             on_trail(t, s->inst->out);
         follow(t, &s->test, 0, true);
         follow(t, &s->body, 0, true);
@@ -117,7 +119,7 @@ static void follow(trail *t, const tp_region *r, uint32_t from, bool nested)
 static void decide(trail *t, const tp_region *r, uint32_t at, bool *shows)
 {
     const tp_inst *i = r->at[at].inst;
-    trail fresh = {.k = t->k, .operand = i->access->operand, .number = t->number, .of = t->of};
+    trail fresh = {.k = t->k, .chosen = t->chosen, .operand = i->access->operand, .number = t->number, .of = t->of};
     *t = fresh;
     on_trail(t, i->out);
     follow(t, r, at + 1, false);
@@ -162,7 +164,8 @@ void tp_shown_prepare(tp_machine *m)
     uint32_t *of = TP_NEWN(m->arena, uint32_t, n);
     m->shows = TP_NEWN(m->arena, bool, n);
     count_looks(m->k, m->body, of);
-    each_load(&(trail){.k = m->k, .number = TP_NEWN(m->arena, uint32_t, n), .of = of}, m->body, m->shows);
+    each_load(&(trail){.k = m->k, .chosen = m->chosen, .number = TP_NEWN(m->arena, uint32_t, n), .of = of}, m->body,
+              m->shows);
 }
 
 /* ---- while the grid runs ---- */

@@ -1,6 +1,6 @@
-/* Products whose sums go to where they stay, r[...] = x + dot(a, b), and products of float32 with one row or of one
- * term: of what waits there, rows are multiplied as they are computed. Each element is the sum of the same terms in the
- * same order as by tp_exec_dot(). */
+/* Products whose sums go to where they stay, r[...] = x + dot(a, b); products of float32 with one row or of one
+ * term: of what waits there, rows are multiplied as they are computed; and those of which a mask leaves out whole rows,
+ * which then are not computed. Each element is the sum of the same terms in the same order as by tp_exec_dot(). */
 #include <math.h>
 
 #include "base/vectorised.h"
@@ -35,10 +35,50 @@ static void find_sums(tp_machine *m, const tp_region *r)
     }
 }
 
+/* ---- ... and which wait for the mask of a `where` ---- */
+
+/* Places of a region that look at v, 2 for each that is no side of a `where`: in all, and at most on one way through,
+ * where a loop may come to its own twice. */
+typedef struct looks {
+    uint32_t all, most;
+} looks;
+
+static looks looks_at(const tp_region *r, tp_vid v)
+{
+    looks sum = {0, 0};
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *s = &r->at[n];
+        uint32_t here = s->kind != TP_COMPUTE && s->value == v ? 2 : 0;
+        for (uint32_t a = 0; s->kind == TP_COMPUTE && a < s->inst->nargs; a++)
+            here += s->inst->args[a] != v ? 0 : s->inst->prim == TP_P_WHERE && a ? 1 : 2;
+        looks test = looks_at(&s->test, v), body = looks_at(&s->body, v), other = looks_at(&s->orelse, v);
+        uint32_t either = test.most + (body.most > other.most ? body.most : other.most);
+        sum.all += here + test.all + body.all + other.all;
+        sum.most += here + (s->kind == TP_LOOP || s->kind == TP_WHILE ? 2 * either : either);
+    }
+    return sum;
+}
+
+static void find_chosen(tp_machine *m, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *s = &r->at[n];
+        find_chosen(m, &s->test);
+        find_chosen(m, &s->body);
+        find_chosen(m, &s->orelse);
+        if (s->kind != TP_COMPUTE || s->inst->prim != TP_P_DOT || m->fixed[s->inst->out] != TP_VARIES)
+            continue;
+        looks here = looks_at(r, s->inst->out);
+        m->chosen[s->inst->out] = here.most == 1 && here.all == looks_at(m->body, s->inst->out).all;
+    }
+}
+
 void tp_sums_prepare(tp_machine *m)
 {
     m->added = TP_NEWN(m->arena, bool, m->k->body->values.len);
+    m->chosen = TP_NEWN(m->arena, bool, m->k->body->values.len);
     find_sums(m, m->body);
+    find_chosen(m, m->body);
 }
 
 /* ---- of float32, where an operand need not be there as a whole ---- */
@@ -201,7 +241,8 @@ static bool add_one_term(tp_machine *m, tp_vid base, const tp_inst *product, tp_
 
 bool tp_sum_awaits(tp_machine *m, const tp_inst *i)
 {
-    if (i->prim != TP_P_DOT || !m->added || !m->added[i->out])
+    if (i->prim != TP_P_DOT || !m->added ||
+        !(m->added[i->out] || (m->chosen[i->out] && are_f32(m, i) && i->ints[0] == 1)))
         return false;
     tp_cells *out = &m->values[i->out];
     uint32_t n = tp_count_waiting(m, i);
@@ -245,5 +286,48 @@ bool tp_sum_stores(tp_machine *m, tp_vid v, tp_cells *to)
         return false;
     tp_add_dot(m, product, old->data, to->data);
     end_sum(m, v, product, to);
+    return true;
+}
+
+/* ---- where(mask, dot(a, b), x) ---- */
+
+enum { LEAST_WORK = 64 }; /* terms of an element: a mask that waits is looked at by itself then */
+
+/* Does the mask choose an element of row r that is `wanted`? */
+static bool any_chosen(const tp_cells *mask, size_t r, bool wanted)
+{
+    size_t n = mask->flat_row && mask->viewed ? 1 : (size_t)mask->dims[1];
+    const uint8_t *at = (const uint8_t *)mask->data + (ptrdiff_t)r * (mask->viewed ? mask->pitch : mask->dims[1]);
+    unsigned any = 0;
+    for (size_t j = 0; j < n; j++)
+        any |= (at[j] != 0) == wanted;
+    return any;
+}
+
+bool tp_product_of_rows(tp_machine *m, const tp_inst *where, uint32_t side)
+{
+    tp_vid v = where->args[side];
+    tp_cells *out = &m->values[v];
+    const tp_inst *product = out->waits;
+    if (where->prim != TP_P_WHERE || !side || !product || product->prim != TP_P_DOT || !m->chosen[v])
+        return false;
+    const tp_cells *mask = &m->values[where->args[0]], *a = &m->values[product->args[0]];
+    if (a->dims[1] < LEAST_WORK || !tp_same_shape(mask, out) || m->assigned[where->args[0]])
+        return false;
+    tp_settle(m, where->args[0]);
+    tp_settle(m, product->args[0]);
+    tp_settle(m, product->args[1]);
+    size_t rows = (size_t)out->dims[0], row = (size_t)out->dims[1] * sizeof(float), first = 0, end = rows;
+    while (first < end && !any_chosen(mask, first, side == 1))
+        first++;
+    while (end > first && !any_chosen(mask, end - 1, side == 1))
+        end--;
+    tp_end_waiting(m, out);
+    out->data = out->own;
+    out->viewed = false;
+    out->state = TP_CLEAN;
+    memset(out->own, 0, first * row);
+    memset((char *)out->own + end * row, 0, (rows - end) * row);
+    tp_dot_rows(m, product, first, end - first);
     return true;
 }

@@ -305,6 +305,80 @@ static void variables_are_what_was_assigned_last(void **state)
     }
 }
 
+/* ---- products of which a mask leaves out rows ---- */
+
+/* "m" is where lanes of the rows from a to b are, of all columns or some; the lines say what "o" is made of. */
+static void rows_that_no_mask_chooses_are_not_missed(void **state)
+{
+    static const char *const BODIES[] = {
+        "\"o[...] = where(m, dot(w[...], x[...]), 0)\"",
+        "\"o[...] = where(m, 1, dot(w[...], x[...]))\"",
+        "\"y = dot(w[...], x[...])\", \"if i == 0:\", \"    o[...] = where(m, y, 0)\", \"elif i == 1:\", \"    o[...] "
+        "= "
+        "where(m, y, o[...])\", \"else:\", \"    o[...] = where(m, 2, y)\"",
+        /* the other rows, too: by a second mask, by somebody else, by the same mask */
+        "\"y = dot(w[...], x[...])\", \"o[...] = where(m, y, 0)\", \"o[...] = o[...] + where(m, 0, y)\"",
+        "\"y = dot(w[...], x[...])\", \"o[...] = where(m, y, 0)\", \"o[...] = o[...] + y\"",
+        "\"y = dot(w[...], x[...])\", \"o[...] = where(m, y, y * 2)\"",
+        "\"y = dot(w[...], x[...])\", \"o[...] = where(m, y, y)\"",
+        "\"z = where(m, dot(w[...], x[...]), 1)\", \"o[...] = z * z\", \"o[...] = o[...] + z\"",
+        /* what was multiplied is another by the time of the look */
+        "\"s[...] = w[...]\", \"z = where(m, dot(s[...], x[...]), 0)\", \"s[...] = w[...] * 0\", \"o[...] = z + s[0, "
+        "0]\"",
+        "\"s[...] = w[...]\", \"y = dot(s[...], x[...])\", \"s[...] = s[...] * 3\", \"o[...] = where(m, y, s[0, 0])\"",
+        /* in turns, each with a product of its own, and with one for all */
+        "\"o[...] = x[0:128, :] * 0\", \"for t in range(3):\", \"    y = dot(w[...], x[...])\", \"    o[...] = o[...] "
+        "+ "
+        "where(m | (rows == t), y, 1)\"",
+        "\"y = dot(w[...], x[...])\", \"o[...] = y * 0\", \"for t in range(3):\", \"    o[...] = o[...] + where(rows "
+        "// 8 "
+        "== t, y, 0)\"",
+        "\"y = dot(w[...], x[...])\", \"o[...] = w[:, 0:128] * 0\", \"for t in range(3):\", \"    o[...] = o[...] + "
+        "where(rows // 8 "
+        "== t, y, 0)\"",
+        /* by way of a variable */
+        "\"y = w[:, 0:128]\", \"if i > 0:\", \"    y = dot(w[...], x[...])\", \"o[...] = where(m, y, 0)\"",
+        "\"y = w[:, 0:128]\", \"for t in range(2):\", \"    o[...] = where(m, y, t.astype(float32))\", \"    y = "
+        "dot(w[...], x[...])\", \"o[...] = o[...] + "
+        "where(m, 3, y)\"",
+    };
+    static const char *const MASKS[] = {"(rows >= 37 * i) & (rows < 37 * i + 5)",
+                                        "(rows >= i) & (columns > rows + 100)",
+                                        "rows < 0 * i",
+                                        "rows == 5 * i + 2",
+                                        "rows + columns == 1000",
+                                        "rows + i < 9",
+                                        "rows > 124 - columns // 100"};
+    uint32_t cases = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof BODIES / sizeof *BODIES * (sizeof MASKS / sizeof *MASKS); i++) {
+        char text[4096];
+        snprintf(text, sizeof text,
+                 "{\"tileproof\": 1, \"name\": \"rows\", \"target\": \"tpu-v5e\", \"sizes\": {\"K\": {\"min\": 128}},"
+                 "\"grid\": [{\"axis\": \"i\", \"steps\": 3}],"
+                 "\"inputs\": [{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [384, \"K\"],"
+                 "\"block_shape\": [128, \"K\"], \"index_map\": [\"i\", 0]}, {\"name\": \"x\", \"dtype\": \"float32\","
+                 "\"shape\": [\"K\", 256], \"block_shape\": [\"K\", 128], \"index_map\": [0, \"i %% 2\"]}],"
+                 "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [128, 128],"
+                 "\"block_shape\": [128, 128], \"index_map\": [0, 0]}],"
+                 "\"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", \"shape\": [128, \"K\"]}],"
+                 "\"kernel\": [\"if i == 0:\", \"    o[...] = w[:, 0:128]\", \"rows = iota(int32, (128, 128), 0)\", "
+                 "\"columns = iota(int32, (128, 128), 1)\", \"m = %s\", %s],"
+                 "\"reference\": [\"o = x[0:128, 0:128]\"],"
+                 "\"cases\": [{\"sizes\": {\"K\": 128}}, {\"sizes\": {\"K\": 300}}]}",
+                 MASKS[i % (sizeof MASKS / sizeof *MASKS)], BODIES[i / (sizeof MASKS / sizeof *MASKS)]);
+        reading r = {.l = load_text(text), .per_kernel = 1};
+        if (!r.l->spec)
+            fail_msg("body %zu does not type", i);
+        assert_int_equal(tp_try(r.l->arena, read_cases, &r), TP_OK);
+        assert_true(r.cases.len >= 2);
+        for (uint32_t c = 0; c < r.cases.len; c++, cases++)
+            as_one_by_one(&r.cases.at[c]);
+        unload(r.l);
+    }
+    print_message("engine: %u cases of masks over rows of products\n", cases);
+}
+
 /* ---- integers that are computed again ---- */
 
 /* Does the plan leave out a statement whose number is there? */
@@ -651,6 +725,7 @@ int main(void)
                                        cmocka_unit_test(products_are_added_as_by_two_statements),
                                        cmocka_unit_test(each_core_has_a_number_of_its_own),
                                        cmocka_unit_test(variables_are_what_was_assigned_last),
+                                       cmocka_unit_test(rows_that_no_mask_chooses_are_not_missed),
                                        cmocka_unit_test(integers_are_the_first_that_are_the_same),
                                        cmocka_unit_test(rows_are_multiplied_as_they_are_computed),
                                        cmocka_unit_test(forged_receipts_reach_no_other_memory)};
