@@ -702,12 +702,11 @@ static bool scan(tp_domain *d, tp_prim p, tp_lanes *out, const tp_lanes *a, size
 
 static bool split(const tp_lanes *x, uint64_t *q, uint64_t *p)
 {
+    uint64_t room[TP_STRIP];
     bool known = true;
-    for (size_t i = 0; i < x->n; i++) {
-        uint64_t w = element(x, i);
-        known &= w != TP_FIELD_UNKNOWN;
-        q[i] = tp_q_of(w);
-        p[i] = tp_p_of(w);
+    for (size_t from = 0, n; from < x->n; from += n) {
+        n = tp_strip_at(x->n, from);
+        known = tp_residues_split(n, words(x, from, n, room), q + from, p + from) && known;
     }
     return known;
 }
@@ -717,25 +716,27 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     tp_assert(tp_dot_holds(s, out, a, b));
     field *f = (field *)d;
     size_t na = s.batch * s.m * s.k, nb = s.batch * s.k * s.n, nr = s.batch * s.m * s.n,
-           want = sizeof(uint64_t) * (2 * (na + nb + nr) + s.m * s.n);
+           want = sizeof(uint64_t) * 2 * (na + nb + nr);
     if (!tp_is_float(out->dtype) || (!a->plane[0] && !b->plane[0]))
         return false;
     if (f->room_size < want) {
         f->room = tp_alloc_unset(f->arena, want);
         f->room_size = want;
     }
-    uint64_t *r = out->plane[0], *room = f->room, *aq = room + s.m * s.n, *ap = aq + na, *bq = ap + na, *bp = bq + nb,
-             *rq = bp + nb, *rp = rq + nr;
+    uint64_t *r = out->plane[0], *aq = f->room, *ap = aq + na, *bq = ap + na, *bp = bq + nb, *rq = bp + nb,
+             *rp = rq + nr;
     bool known = split(a, aq, ap);
     known = split(b, bq, bp) && known;
     for (size_t i = 0; known && i < s.batch; i++) {
         size_t ia = i * s.m * s.k, ib = i * s.k * s.n, ir = i * s.m * s.n;
         if (!f->options.polynomial)
-            tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir, room);
-        tp_multiply_p(s.m, s.n, s.k, ap + ia, bp + ib, rp + ir, room);
+            tp_multiply_q(s.m, s.n, s.k, aq + ia, bq + ib, rq + ir);
+        tp_multiply_p(s.m, s.n, s.k, ap + ia, bp + ib, rp + ir);
     }
-    for (size_t i = 0; i < nr; i++)
-        r[i] = known ? tp_word(f->options.polynomial ? 0 : rq[i], rp[i]) : TP_FIELD_UNKNOWN;
+    if (known)
+        tp_residues_join(nr, f->options.polynomial ? NULL : rq, rp, r);
+    for (size_t i = 0; i < nr && !known; i++)
+        r[i] = TP_FIELD_UNKNOWN;
     tp_degree x = tp_degree_of(a), y = tp_degree_of(b);
     out->degree = tp_degree_of_fold(TP_P_SUM, tp_degree_product(x, y), (double)s.k);
     return true;

@@ -140,8 +140,9 @@ static bool has_vnni(void)
 
 #define MULTIPLIER(set, runs, floats, quads, quads_run, by, bfloats, bfloats_by)                                       \
     {                                                                                                                  \
-#set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_uint64_t_##set,                   \
-            multiply_tp_pair_##set, quads, quads_run, by, multiply_tp_widened_##set, bfloats, bfloats_by               \
+#set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_tp_modulo_p_##set,                \
+            multiply_tp_modulo_q_##set, multiply_tp_pair_##set, quads, quads_run, by, multiply_tp_widened_##set,       \
+            bfloats, bfloats_by                                                                                        \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -174,29 +175,16 @@ void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double
 
 /* ---- modulo primes ---- */
 
-/* Fourteen products below 2^60 fit 64 bits. A sum is folded at bit 30 (29 for
- * q), where the prime is a power of two plus a small number: x = hi 2^30 + lo
- * is lo - hi * 799, kept positive by a multiple of the prime. */
-enum { TERMS = 14 };
-
-#define MULTIPLY_MODULO(name, P, BITS, FOLD)                                                                           \
-    TP_VECTORISED static void name##_fold(size_t n, uint64_t *r, bool last)                                            \
+#define MULTIPLY_MODULO(prime)                                                                                         \
+    TP_VECTORISED static void settle_##prime(size_t n, uint64_t *r)                                                    \
     {                                                                                                                  \
-        const uint64_t low = ((uint64_t)1 << (BITS)) - 1, excess = (uint64_t)(P)-low - 1, lift = (uint64_t)(P) << 16;  \
         for (size_t i = 0; i < n; i++)                                                                                 \
-            r[i] = (r[i] & low) + lift - (r[i] >> (BITS)) * excess;                                                    \
-        for (size_t i = 0; last && i < n; i++)                                                                         \
-            r[i] = FOLD(r[i]);                                                                                         \
+            r[i] = tp_fold_##prime(r[i]);                                                                              \
     }                                                                                                                  \
-    void name(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room)         \
+    void tp_multiply_##prime(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r)          \
     {                                                                                                                  \
-        const tp_multiplier *by = tp_multiplier_here();                                                                \
-        memset(r, 0, m *n * sizeof *r);                                                                                \
-        for (size_t t = 0; t < k; t += TERMS) {                                                                        \
-            size_t some = k - t < TERMS ? k - t : TERMS;                                                               \
-            by->u64(m, n, some, a + t, (tp_steps){k, 1}, b + t * n, (tp_steps){n, 1}, room, r, r, NULL);               \
-            name##_fold(m *n, r, t + some == k);                                                                       \
-        }                                                                                                              \
+        tp_multiplier_here()->prime(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL, NULL);           \
+        settle_##prime(m *n, r);                                                                                       \
     }
-MULTIPLY_MODULO(tp_multiply_p, TP_FIELD_P, 30, tp_fold_p)
-MULTIPLY_MODULO(tp_multiply_q, TP_FIELD_Q, 29, tp_fold_q)
+MULTIPLY_MODULO(p)
+MULTIPLY_MODULO(q)

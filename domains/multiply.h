@@ -23,6 +23,7 @@ typedef uint32_t tp_pair;
 /* Four 8-bit integers, the first of them low: terms 4 t to 4 t + 3; of a from 0 to 255, of b from -128 to 127. Behind
  * the last ones are 0s. */
 typedef uint32_t tp_quad;
+typedef uint64_t tp_modulo_p, tp_modulo_q;
 /* The bits of a bfloat16, which are the upper half of a float32's; and that float32. */
 typedef uint16_t tp_bfloat;
 typedef float tp_widened;
@@ -47,9 +48,11 @@ typedef struct tp_multiplier {
     /* modulo 2^32 */
     void (*u32)(size_t m, size_t n, size_t k, const uint32_t *a, tp_steps sa, const uint32_t *b, tp_steps sb,
                 uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead);
-    /* of words whose upper halves are 0; modulo 2^64 */
-    void (*u64)(size_t m, size_t n, size_t k, const uint64_t *a, tp_steps sa, const uint64_t *b, tp_steps sb,
-                uint64_t *r, const uint64_t *base, uint64_t *onto, tp_ahead *ahead);
+    /* of elements below TP_FIELD_P, and below TP_FIELD_Q: a number below 2^47 which is the product modulo that */
+    void (*p)(size_t m, size_t n, size_t k, const tp_modulo_p *a, tp_steps sa, const tp_modulo_p *b, tp_steps sb,
+              tp_modulo_p *r, const tp_modulo_p *base, tp_modulo_p *onto, tp_ahead *ahead);
+    void (*q)(size_t m, size_t n, size_t k, const tp_modulo_q *a, tp_steps sa, const tp_modulo_q *b, tp_steps sb,
+              tp_modulo_q *r, const tp_modulo_q *base, tp_modulo_q *onto, tp_ahead *ahead);
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
                   tp_pair *r, const tp_pair *base, tp_pair *onto, tp_ahead *ahead);
@@ -74,9 +77,9 @@ const tp_multiplier *tp_multiplier_here(void);
 /* Of room for a product of bfloat16s. */
 size_t tp_bfloats_room(size_t m, size_t n, size_t k);
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
-/* Modulo TP_FIELD_P, of elements below it; `room` is m n words. */
-void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room);
+/* Modulo TP_FIELD_P, of elements below it. */
+void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r);
 /* Modulo TP_FIELD_Q. */
-void tp_multiply_q(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r, uint64_t *room);
+void tp_multiply_q(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r);
 
 #endif

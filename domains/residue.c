@@ -102,3 +102,20 @@ TP_VECTORISED void tp_random_words(uint64_t a, uint64_t b, uint64_t c, uint64_t 
     for (size_t i = 0; i < n; i++)
         r[i] = tp_random_word(a, b, c + i * step);
 }
+
+TP_VECTORISED bool tp_residues_split(size_t n, const uint64_t *w, uint64_t *restrict q, uint64_t *restrict p)
+{
+    uint64_t unknown = 0;
+    for (size_t i = 0; i < n; i++) {
+        unknown |= w[i] == TP_FIELD_UNKNOWN ? 1 : 0;
+        q[i] = tp_q_of(w[i]);
+        p[i] = tp_p_of(w[i]);
+    }
+    return !unknown;
+}
+
+TP_VECTORISED void tp_residues_join(size_t n, const uint64_t *q, const uint64_t *p, uint64_t *restrict w)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] = tp_word(q ? q[i] : 0, p[i]);
+}

@@ -99,6 +99,9 @@ void tp_residues_subtract(size_t n, const uint64_t *x, const uint64_t *y, uint64
 void tp_residues_multiply(size_t n, const uint64_t *x, const uint64_t *y, uint64_t *r);
 void tp_residues_multiply_p(size_t n, const uint64_t *x, const uint64_t *y,
                             uint64_t *r); /* the lower halves; 0 above */
+/* Words apart: the upper halves, the lower ones; false: some are unknown. And together; q: NULL: 0. */
+bool tp_residues_split(size_t n, const uint64_t *w, uint64_t *q, uint64_t *p);
+void tp_residues_join(size_t n, const uint64_t *q, const uint64_t *p, uint64_t *w);
 /* Sum; TP_FIELD_UNKNOWN when some word is. n below 2^31. */
 uint64_t tp_residues_sum(size_t n, const uint64_t *x);
 

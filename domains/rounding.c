@@ -533,22 +533,51 @@ TP_VECTORISED static void norms(const lines *l, double *r)
     }
 }
 
+/* The larger of a magnitude and of that of v; HUGE_VAL where v is no integer. */
+static inline double larger_integer(double most, double v)
+{
+    double a = fabs(v), larger = most > a ? most : a;
+    return (a + 0x1p52) - 0x1p52 == a ? larger : HUGE_VAL;
+}
+
+/* Largest magnitude of n elements; HUGE_VAL unless all are integers. */
+TP_VECTORISED static double integral_row(const double *x, size_t n)
+{
+    enum { LANES = 16 };
+    double most[LANES] = {0}, all = 0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            most[k] = larger_integer(most[k], x[i + k]);
+    for (size_t k = 0; k < LANES; k++)
+        all = most[k] > all ? most[k] : all;
+    for (; i < n; i++)
+        all = larger_integer(all, x[i]);
+    return all;
+}
+
+/* The same, which ends where an element is none. */
+static double integral_line(const double *x, size_t n, double most)
+{
+    for (size_t from = 0, some; from < n && most < HUGE_VAL; from += some) {
+        some = tp_strip_at(n, from);
+        double here = integral_row(x + from, some);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
 /* Largest magnitude of each line; HUGE_VAL unless all elements are integers. */
 TP_VECTORISED static void integral(const lines *l, double *r)
 {
     memset(r, 0, l->count * sizeof *r);
     if (l->step == 1)
         for (size_t o = 0; o < l->count; o++)
-            for (size_t i = 0; i < l->length && r[o] < HUGE_VAL; i++) {
-                double a = fabs(l->x[o * l->stride + i]);
-                r[o] = (a + 0x1p52) - 0x1p52 == a ? (r[o] > a ? r[o] : a) : HUGE_VAL;
-            }
+            r[o] = integral_line(l->x + o * l->stride, l->length, 0);
     else
         for (size_t i = 0; i < l->length; i++)
-            for (size_t o = 0; o < l->count; o++) {
-                double a = fabs(l->x[o * l->stride + i * l->step]), most = r[o] > a ? r[o] : a;
-                r[o] = (a + 0x1p52) - 0x1p52 == a ? most : HUGE_VAL;
-            }
+            for (size_t o = 0; o < l->count; o++)
+                r[o] = larger_integer(r[o], l->x[o * l->stride + i * l->step]);
 }
 
 /* Norms of a line's values and of its bounds, and the largest magnitude where all are integers. */
@@ -581,6 +610,19 @@ TP_VECTORISED static bool settle(size_t n, const double *restrict v, double *res
     return off == 0;
 }
 
+/* Do operands that mean their data give sums of small integers, of which float32 rounds none, in whatever order? Then
+ * the result means its data. */
+static bool is_exact_as_float(tp_dot_shape s, const tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
+{
+    double most[2] = {0, 0};
+    const tp_lanes *side[2] = {a, b};
+    if (out->stored != TP_F32 || a->plane[0] || b->plane[0])
+        return false;
+    for (int i = 0; i < 2 && most[0] < HUGE_VAL; i++)
+        most[i] = integral_line(side[i]->data, side[i]->n, 0);
+    return most[0] * most[1] * (double)s.k < 0x1p24;
+}
+
 static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, const tp_lanes *b)
 {
     tp_assert(tp_dot_holds(s, out, a, b));
@@ -589,7 +631,7 @@ static bool dot(tp_domain *d, tp_dot_shape s, tp_lanes *out, const tp_lanes *a, 
     const double *x = a->plane[0] ? a->plane[0] : a->data, *y = b->plane[0] ? b->plane[0] : b->data;
     const double *bx = a->plane[1], *by = b->plane[1];
     double *v = out->plane[0], *e = out->plane[1];
-    if (!a->plane[0] && !b->plane[0] && !tp_is_float(out->dtype))
+    if ((!a->plane[0] && !b->plane[0] && !tp_is_float(out->dtype)) || is_exact_as_float(s, out, a, b))
         return false;
     if (self->room_size < want) {
         self->room = TP_NEWN(self->arena, double, want);

@@ -205,22 +205,24 @@ static double bound_of_result(tp_prim p, double x, double y, double v, double bx
     return certain || of_infinity ? 0 : HUGE_VAL;
 }
 
-static void strip_in_general(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b)
+static void element_in_general(tp_prim p, size_t i, tp_strip x, tp_strip y, double *v, double *b)
 {
-    for (size_t i = 0; i < n; i++) {
-        double yv = y.v ? y.v[i] : 0, yb = y.b ? y.b[i] : 0;
-        v[i] = tp_meaning_f64(p, x.v[i], yv);
-        b[i] = bound_of_result(p, x.v[i], yv, v[i], x.b[i], yb,
-                               own_error(p, x.v[i], yv, v[i]) + carried_error(p, x.v[i], yv, v[i], x.b[i], yb));
-    }
+    double yv = y.v ? y.v[i] : 0, yb = y.b ? y.b[i] : 0;
+    v[i] = tp_meaning_f64(p, x.v[i], yv);
+    b[i] = bound_of_result(p, x.v[i], yv, v[i], x.b[i], yb,
+                           own_error(p, x.v[i], yv, v[i]) + carried_error(p, x.v[i], yv, v[i], x.b[i], yb));
 }
 
 /* ---- the frequent ones without branches ----
  *
- * Each returns 0, or something else when an element is infinite or no number,
- * or beyond what its formula covers: such strips go the general way. */
+ * Where an element is infinite or no number, or beyond what its formula covers, b becomes ASIDE: such elements go the
+ * general way. Each returns 0, or something else when there are any. Of a finite result a bound that is infinite, or
+ * that infinities and zeros made no number, is infinite. */
 
-#define IS_UNUSUAL(v, b) (fabs(v) + (b) < HUGE_VAL ? 0 : 1)
+static const double ASIDE = -1;
+
+#define BOUND(b) ((b) == (b) ? (b) : HUGE_VAL)
+#define IS_FINITE(v) (fabs(v) < HUGE_VAL)
 
 /* More than what underflows lose, and large enough for arithmetic at full speed. */
 static const double LOST = 0x1p-1000;
@@ -236,10 +238,11 @@ TP_VECTORISED static int64_t strip_add(size_t n, tp_strip x, tp_strip y, double 
         bool infinite = fabs(v) == HUGE_VAL, surely = ((fabs(a) < HUGE_VAL) | (xb[i] == 0)) &
                                                       ((fabs(u) < HUGE_VAL) | (yb[i] == 0)) & (either < HUGE_VAL) &
                                                       ((fabs(a) == HUGE_VAL) | (fabs(u) == HUGE_VAL));
-        b = infinite ? (surely ? 0 : HUGE_VAL) : b;
+        bool covered = v == v;
+        b = infinite ? (surely ? 0 : HUGE_VAL) : BOUND(b);
         rv[i] = v;
-        rb[i] = b;
-        unusual |= infinite ? 0 : IS_UNUSUAL(v, b);
+        rb[i] = covered ? b : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
@@ -254,9 +257,10 @@ TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_strip x, tp_strip y
         double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a * c, least = fabs(a) < fabs(c) ? fabs(a) : fabs(c);
         double underflow = (((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0)) ? LOST : 0;
         double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + underflow) * (1 + 0x1p-40);
+        bool covered = IS_FINITE(v);
         rv[i] = v;
-        rb[i] = b;
-        unusual |= IS_UNUSUAL(v, b);
+        rb[i] = covered ? BOUND(b) : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
@@ -272,9 +276,11 @@ TP_VECTORISED_FMA static int64_t strip_divide(size_t n, tp_strip x, tp_strip y, 
         double underflow = ba + bc > 0 ? LOST : 0, least = fabs(c) - bc;
         double b = (fabs(fma(-v, c, a)) + ba + size * bc + underflow) / least * (1 + 0x1p-40);
         bool in_range = (least > 0x1p-400) & (fabs(c) < 0x1p400) & (((size > 0x1p-400) & (size < 0x1p400)) | (a == 0));
+        bool hopeless = IS_FINITE(v) & (least <= 0); /* y may be 0 */
+        bool covered = hopeless | (IS_FINITE(v) & in_range);
         rv[i] = v;
-        rb[i] = b;
-        unusual |= in_range ? IS_UNUSUAL(v, b) : 1;
+        rb[i] = hopeless ? HUGE_VAL : covered ? BOUND(b) : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
@@ -289,9 +295,11 @@ TP_VECTORISED static int64_t strip_extreme(size_t n, tp_strip x, tp_strip y, dou
         double a = sign * xv[i], c = sign * yv[i], ba = xb[i], bc = yb[i], larger = ba > bc ? ba : bc;
         double v = a > c ? a : c, b = fabs(a - c) > ba + bc ? (a > c ? ba : bc) : larger;
         bool surely = ((fabs(a) < HUGE_VAL) | (ba == 0)) & ((fabs(c) < HUGE_VAL) | (bc == 0)); /* infinite */
+        bool finite = IS_FINITE(a) & IS_FINITE(c),
+             covered = finite | (surely & (a == a) & (c == c) & (ba + bc < HUGE_VAL));
         rv[i] = sign * v;
-        rb[i] = b * (1 + 0x1p-40);
-        unusual |= (surely & (a == a) & (c == c) & (ba + bc < HUGE_VAL)) ? 0 : 1;
+        rb[i] = covered ? b * (1 + 0x1p-40) : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
@@ -301,9 +309,10 @@ TP_VECTORISED static int64_t strip_negate(size_t n, tp_strip x, double *restrict
     const double *xv = x.v, *xb = x.b;
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
+        bool covered = IS_FINITE(xv[i]) & (xb[i] < HUGE_VAL);
         rv[i] = -xv[i];
-        rb[i] = xb[i];
-        unusual |= IS_UNUSUAL(xv[i], xb[i]);
+        rb[i] = covered ? xb[i] : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
@@ -313,18 +322,19 @@ static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *rest
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
         double v = x.v[i] < -746 ? 0 : exp(x.v[i]), b = x.b[i]; /* less is 0, and takes longer to find out */
+        bool covered = IS_FINITE(v) && (b < 0.5 || !(b < HUGE_VAL));
         rv[i] = v;
-        rb[i] = (v * (b < 0.5 ? b * (1 + b) : HUGE_VAL) +
-                 (v * (16 * U) + (v < 0x1p-900 && x.v[i] > -HUGE_VAL ? 4 * TINY : 0))) *
-                (1 + 0x1p-40);
-        unusual |= IS_UNUSUAL(v, rb[i]);
+        rb[i] =
+            (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && x.v[i] > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
+        rb[i] = covered ? BOUND(rb[i]) : ASIDE;
+        unusual |= covered ? 0 : 1;
     }
     return unusual;
 }
 
 void tp_round_strip(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b)
 {
-    int64_t unusual = 1;
+    int64_t unusual = -1; /* of all of them nothing is known */
     if (p == TP_P_ADD || p == TP_P_SUB)
         unusual = strip_add(n, x, y, p == TP_P_ADD ? 1 : -1, v, b);
     else if (p == TP_P_MUL || p == TP_P_SQUARE)
@@ -337,6 +347,7 @@ void tp_round_strip(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, doub
         unusual = strip_negate(n, x, v, b);
     else if (p == TP_P_EXP)
         unusual = strip_exp(n, x, v, b);
-    if (unusual)
-        strip_in_general(p, n, x, y, v, b);
+    for (size_t i = 0; i < n && unusual; i++)
+        if (unusual < 0 || b[i] < 0)
+            element_in_general(p, i, x, y, v, b);
 }

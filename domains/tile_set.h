@@ -16,9 +16,21 @@
 #define ELEMENT tp_pair
 #define ADD(sum, x, y) ((sum) + PAIRS(x, y))
 #include "domains/tiles.h"
-#define ELEMENT uint64_t
+/* 2^32 is -4 (P - 2^30) modulo P: of a sum the lower half stays, and the upper one comes off so many times; a multiple
+ * of the prime keeps that above 0. Fourteen products below P^2 more still fit, and 62 of Q, which is half of it. */
+#define FOLDED(sum, prime, excess)                                                                                     \
+    (((sum)&UINT32_MAX) + ((uint64_t)(prime) << 16) - PRODUCT((uint64_t)(excess), (sum) >> 32))
+#define ELEMENT tp_modulo_p
 #define ADD(sum, x, y) ((sum) + PRODUCT(x, y))
+#define TERMS (size_t)14
+#define FOLD(sum) FOLDED(sum, TP_FIELD_P, 4 * (TP_FIELD_P - (1 << 30)))
 #include "domains/tiles.h"
+#define ELEMENT tp_modulo_q
+#define ADD(sum, x, y) ((sum) + PRODUCT(x, y))
+#define TERMS (size_t)62
+#define FOLD(sum) FOLDED(sum, TP_FIELD_Q, 8 * (TP_FIELD_Q - (1 << 29)))
+#include "domains/tiles.h"
+#undef FOLDED
 #undef ROWS
 #define ROWS ROWS_OF_TWO
 #define ELEMENT tp_widened

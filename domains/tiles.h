@@ -4,6 +4,7 @@
  *   SET, ATTRIBUTE   suffix of the names, and what makes the compiler use the set
  *   BYTES            of a vector
  *   ROWS             of the largest tile: as many as registers hold, times two vectors of columns
+ *   TERMS, FOLD(sum) where sums of more terms do not fit: after so many a sum becomes a smaller one; or neither
  *   GROUP            if the sums are those of groups of so many terms, which divide DEPTH (multiply.h)
  * A tile stays in registers while all its terms are added, or those of a group. Each element is one chain of sums in
  * ascending k, whatever the tile and the set; or two in each group. */
@@ -11,6 +12,10 @@
 #define vector NAME(vector)
 #define WIDTH (2 * BYTES / sizeof(ELEMENT))
 #define HALF (WIDTH / 2)
+#ifndef TERMS
+#define TERMS SIZE_MAX
+#define FOLD(sum) (sum)
+#endif
 
 typedef ELEMENT vector __attribute__((vector_size(BYTES), aligned(sizeof(ELEMENT)), may_alias));
 
@@ -107,24 +112,32 @@ NAME(tile)(const int rows, const int wide, size_t k, const ELEMENT *a, const boo
     }
     for (int i = 0; i < rows; i += 3)
         lines[i / 3] = a + (size_t)i * lda;
-    for (size_t t = 0; t < k; t++, a += packed ? rows : 1, b += ldb) {
-        vector y[WIDEST];
-#pragma GCC unroll 8
-        for (int j = 0; j < wide; j++)
-            y[j] = ((const vector *)(const void *)b)[j];
-#pragma GCC unroll 8
-        for (int j = 0; kept && j < wide; j++)
-            ((vector *)(void *)(kept + t * WIDTH))[j] = y[j];
-#pragma GCC unroll 12
-        for (int i = 0; i < rows; i++) {
-            ELEMENT x = packed ? a[i] : lines[i / 3][(size_t)(i % 3) * lda];
+    for (size_t t = 0, some; t < k;) {
+        some = k - t < TERMS ? k - t : TERMS;
+        for (size_t end = t + some; t < end; t++, a += packed ? rows : 1, b += ldb) {
+            vector y[WIDEST];
 #pragma GCC unroll 8
             for (int j = 0; j < wide; j++)
-                sum[i][j] = ADD(sum[i][j], x, y[j]);
-        }
+                y[j] = ((const vector *)(const void *)b)[j];
+#pragma GCC unroll 8
+            for (int j = 0; kept && j < wide; j++)
+                ((vector *)(void *)(kept + t * WIDTH))[j] = y[j];
+#pragma GCC unroll 12
+            for (int i = 0; i < rows; i++) {
+                ELEMENT x = packed ? a[i] : lines[i / 3][(size_t)(i % 3) * lda];
+#pragma GCC unroll 8
+                for (int j = 0; j < wide; j++)
+                    sum[i][j] = ADD(sum[i][j], x, y[j]);
+            }
 #pragma GCC unroll 4
-        for (int i = 0; i < rows; i += 3)
-            lines[i / 3]++;
+            for (int i = 0; i < rows; i += 3)
+                lines[i / 3]++;
+        }
+#pragma GCC unroll 12
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 8
+            for (int j = 0; j < wide; j++)
+                sum[i][j] = FOLD(sum[i][j]);
     }
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
@@ -377,3 +390,5 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
 #undef WIDTH
 #undef ELEMENT
 #undef ADD
+#undef TERMS
+#undef FOLD

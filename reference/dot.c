@@ -96,8 +96,7 @@ void tp_reference_dot(evaluator *e, const tp_inst *i)
         s.k *= (size_t)a->dims[inner[0][d]];
     tp_spend(e->arena, (int64_t)(s.batch * s.m * s.n / (e->domain ? 8 : 32) * s.k));
     tp_lanes x = pack(e, a, order[0], rooms[0]), y = pack(e, b, order[1], rooms[1]);
-    /* products of what means its data: the domain computes the same */
-    bool by_domain = e->domain && e->domain->reals && !x.plane[0] && !y.plane[0] && s.n > 1 && tp_is_float(out->dtype);
+    bool by_domain = tp_means_numbers(e, a) && tp_means_numbers(e, b) && s.n > 1 && tp_is_float(out->dtype);
     for (size_t q = 0; q < s.batch && !by_domain; q++) {
         const double *p = (const double *)x.data + q * s.m * s.k, *v = (const double *)y.data + q * s.k * s.n;
         if (s.n == 1)
@@ -112,6 +111,7 @@ void tp_reference_dot(evaluator *e, const tp_inst *i)
         tp_note_reference(out, &r, e->domain->dot(e->domain, s, &r, &x, &y));
         if (by_domain)
             memcpy(out->at, r.plane[0], out->n * sizeof *out->at);
+        out->alike = by_domain;
     }
     for (uint32_t p = 0; p < ARRAYS; p++) {
         tp_give_room(e, rooms[0][p], a->n);

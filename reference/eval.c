@@ -478,14 +478,59 @@ void tp_reference_pay(evaluator *e, const tp_inst *i)
     tp_spend(e->arena, units);
 }
 
+static void compute(evaluator *e, const tp_inst *i)
+{
+    if (tp_reference_by_domain(e, i))
+        return;
+    tp_reference_data(e, i);
+    if (e->domain)
+        tp_reference_planes(e, i);
+}
+
+/* What is made of numbers, and of arrays all elements of which are one, element by element: as a number is written
+ * beside an array, which has its shape then. */
+static bool is_same(const evaluator *e, const tp_inst *i)
+{
+    tp_prim_class class = tp_prim_info(i->prim)->class;
+    bool same = (class == TP_CLASS_ELEMENTWISE || class == TP_CLASS_CONVERT || i->prim == TP_P_BROADCAST) &&
+                e->values[i->out].n > 1;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        same &= e->values[i->args[a]].n == 1 || e->values[i->args[a]].same;
+    return same;
+}
+
+/* The first element, and the others like it. */
+static void compute_once(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    size_t n = out->n, of[2] = {0};
+    for (uint32_t a = 0; a < i->nargs && a < 2; a++)
+        of[a] = e->values[i->args[a]].n;
+    tp_reference_make_room(e, out);
+    for (uint32_t a = 0; a < i->nargs && a < 2; a++)
+        e->values[i->args[a]].n = 1;
+    out->n = 1;
+    compute(e, i);
+    out->n = n;
+    for (uint32_t a = 0; a < i->nargs && a < 2; a++)
+        e->values[i->args[a]].n = of[a];
+    for (size_t k = 1; k < n; k++)
+        out->at[k] = out->at[0];
+    for (uint32_t p = 0; p < e->domain->nplanes && out->meaning.plane[0]; p++)
+        for (uint64_t *plane = out->meaning.plane[p], k = 1; k < n; k++)
+            plane[k] = plane[0];
+}
+
 void tp_reference_compute(evaluator *e, const tp_inst *i)
 {
     tp_reference_pay(e, i);
     if (!e->values[i->out].at)
         e->values[i->out].at = tp_take_room(e, e->values[i->out].n);
-    tp_reference_data(e, i);
-    if (e->domain)
-        tp_reference_planes(e, i);
+    e->values[i->out].same = e->domain && is_same(e, i);
+    if (e->values[i->out].same && tp_prim_info(i->prim)->class == TP_CLASS_ELEMENTWISE && !tp_decides(i->prim))
+        compute_once(e, i);
+    else
+        compute(e, i);
 }
 
 /* v = v with another part, and nobody looks at the old one: the part is written where v lies. */
@@ -499,6 +544,7 @@ static bool run_in_place(evaluator *e, const tp_statement *update, const tp_stat
     put_part(e, i, e->values[assign->var].at, e->values[i->args[1]].at);
     if (e->domain)
         tp_reference_put_planes(e, i, put_part);
+    e->values[assign->var].same = false;
     return true;
 }
 
@@ -515,6 +561,7 @@ static void assign(evaluator *e, const tp_statement *s, const tp_region *r)
     if (!var->at)
         var->at = tp_take_room(e, var->n);
     memcpy(var->at, value->at, value->n * sizeof(double));
+    var->same = value->same;
     tp_reference_copy(e, s->var, s->value);
 }
 

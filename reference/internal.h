@@ -12,6 +12,8 @@ typedef struct array {
     tp_dtype dtype;    /* what the elements are; they lie as doubles */
     uint32_t pending;  /* 1 + its number among what is computed strip by strip; 0: it is not waiting */
     tp_planes meaning; /* of the domain */
+    bool alike;        /* it has planes, and the first one has the very bits of the numbers */
+    bool same;         /* with a domain: all elements are one number, and mean one */
     void *room[TP_MAX_PLANES];
 } array;
 
@@ -86,10 +88,16 @@ void tp_strides(const array *a, size_t *stride);
 size_t *tp_offsets(evaluator *e, const array *a, const uint32_t *dims, uint32_t ndims, size_t *count);
 
 /* planes.c: what values mean (domains/); with a domain only */
+void tp_reference_make_room(evaluator *e, array *a);
 void tp_reference_planes(evaluator *e, const tp_inst *i);
 tp_lanes tp_lanes_of_array(const array *a);
 /* The same with room for planes; after the domain has been asked. */
 tp_lanes tp_lanes_of_result(evaluator *e, array *out);
+/* A domain whose first plane is a value over the reals computes with doubles, as a reference does: where the arguments'
+ * planes and numbers are the same, what it finds is the result's numbers, too. */
+bool tp_means_numbers(const evaluator *e, const array *a);
+/* What is computed element by element, in that way; false: it is not done. */
+bool tp_reference_by_domain(evaluator *e, const tp_inst *i);
 void tp_note_reference(array *out, const tp_lanes *r, bool any);
 void tp_reference_copy(evaluator *e, tp_vid to, tp_vid from);
 /* The same of a part of a variable, which put(e, i, to, from) writes; what the starts are is decided. */

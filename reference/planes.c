@@ -8,7 +8,7 @@ tp_lanes tp_lanes_of_array(const array *a)
     return x;
 }
 
-static void make_room(evaluator *e, array *a)
+void tp_reference_make_room(evaluator *e, array *a)
 {
     for (uint32_t p = 0; p < e->domain->nplanes && !a->room[p]; p++)
         a->room[p] = tp_take_room(e, a->n);
@@ -19,15 +19,16 @@ static void materialise(evaluator *e, array *a)
     if (a->meaning.plane[0])
         return;
     tp_lanes x = tp_lanes_of_array(a);
-    make_room(e, a);
+    tp_reference_make_room(e, a);
     e->domain->exact(e->domain, &x, a->room);
     memcpy(a->meaning.plane, a->room, sizeof a->room);
     a->meaning.degree = (tp_degree){0, 0};
+    a->alike = e->domain->reals;
 }
 
 tp_lanes tp_lanes_of_result(evaluator *e, array *out)
 {
-    make_room(e, out);
+    tp_reference_make_room(e, out);
     tp_lanes r = tp_lanes_of_array(out);
     memcpy(r.plane, out->room, sizeof r.plane);
     return r;
@@ -36,8 +37,30 @@ tp_lanes tp_lanes_of_result(evaluator *e, array *out)
 void tp_note_reference(array *out, const tp_lanes *r, bool any)
 {
     out->meaning = (tp_planes){.degree = r->degree};
+    out->alike = false;
     if (any)
         memcpy(out->meaning.plane, out->room, sizeof out->room);
+}
+
+bool tp_means_numbers(const evaluator *e, const array *a)
+{
+    return e->domain && e->domain->reals && (!a->meaning.plane[0] || a->alike);
+}
+
+static bool all_mean_numbers(const evaluator *e, const tp_inst *i)
+{
+    bool all = true;
+    for (uint32_t a = 0; a < i->nargs; a++)
+        all &= tp_means_numbers(e, &e->values[i->args[a]]);
+    return all;
+}
+
+/* Of reductions, casts and the like, whose loops are others than the domain's. */
+static void find_alike(const evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    out->alike = out->meaning.plane[0] && tp_is_float(out->dtype) && all_mean_numbers(e, i) &&
+                 memcmp(out->meaning.plane[0], out->at, out->n * sizeof *out->at) == 0;
 }
 
 void tp_reference_copy(evaluator *e, tp_vid to_value, tp_vid from_value)
@@ -47,9 +70,10 @@ void tp_reference_copy(evaluator *e, tp_vid to_value, tp_vid from_value)
     if (!e->domain)
         return;
     to->meaning = (tp_planes){.degree = from->meaning.degree};
+    to->alike = from->alike;
     if (!from->meaning.plane[0])
         return;
-    make_room(e, to);
+    tp_reference_make_room(e, to);
     for (uint32_t p = 0; p < e->domain->nplanes; p++)
         memcpy(to->room[p], from->meaning.plane[p], from->n * 8);
     memcpy(to->meaning.plane, to->room, sizeof to->room);
@@ -67,6 +91,7 @@ void tp_reference_put_planes(evaluator *e, const tp_inst *i,
     materialise(e, from);
     for (uint32_t p = 0; p < e->domain->nplanes; p++)
         put(e, i, to->meaning.plane[p], from->meaning.plane[p]);
+    to->alike &= from->alike;
     to->meaning.degree = tp_degree_larger(to->meaning.degree, from->meaning.degree);
 }
 
@@ -91,16 +116,18 @@ static void move(evaluator *e, const tp_inst *i)
     uint32_t n = tp_moved_arguments(i);
     bool any = false;
     out->meaning = (tp_planes){.plane = {NULL}};
+    out->alike = e->domain->reals;
     for (uint32_t a = 0; a < n; a++)
         any |= e->values[i->args[a]].meaning.plane[0] != NULL;
     if (!any)
         return;
     double **data = tp_take_room(e, n), *numbers = out->at;
-    make_room(e, out);
+    tp_reference_make_room(e, out);
     for (uint32_t a = 0; a < n; a++) {
         array *from = &e->values[i->args[a]];
         materialise(e, from);
         data[a] = from->at;
+        out->alike &= from->alike;
         out->meaning.degree = tp_degree_larger(out->meaning.degree, from->meaning.degree);
     }
     for (uint32_t p = 0; p < e->domain->nplanes; p++) {
@@ -128,6 +155,27 @@ static void elementwise(evaluator *e, const tp_inst *i)
         at[a] = &args[a];
     }
     tp_note_reference(out, &r, tp_domain_compute(e->domain, i, &r, at));
+    find_alike(e, i);
+}
+
+bool tp_reference_by_domain(evaluator *e, const tp_inst *i)
+{
+    array *out = &e->values[i->out];
+    tp_prim p = i->prim;
+    if (tp_prim_info(p)->class != TP_CLASS_ELEMENTWISE || p == TP_P_INTEGER_POW || !tp_is_float(out->dtype) ||
+        !tp_is_float(e->values[i->args[0]].dtype) || !all_mean_numbers(e, i))
+        return false;
+    tp_lanes args[2], r = tp_lanes_of_result(e, out);
+    const tp_lanes *at[2];
+    for (uint32_t a = 0; a < i->nargs && a < 2; a++) {
+        args[a] = tp_lanes_of_array(&e->values[i->args[a]]);
+        at[a] = &args[a];
+    }
+    r.data = r.plane[0];
+    tp_note_reference(out, &r, tp_domain_compute(e->domain, i, &r, at));
+    memcpy(out->at, r.plane[0], out->n * sizeof *out->at);
+    out->alike = true;
+    return true;
 }
 
 static void reduce(evaluator *e, const tp_inst *i)
@@ -150,6 +198,7 @@ static void reduce(evaluator *e, const tp_inst *i)
     g.offset = offset;
     tp_lanes x = tp_lanes_of_array(a), r = tp_lanes_of_result(e, out);
     tp_note_reference(out, &r, e->domain->reduce(e->domain, i->prim, &r, &x, &g));
+    find_alike(e, i);
     tp_give_room(e, base, g.nout + 1);
     tp_give_room(e, offset, g.nin + 1);
 }
@@ -173,6 +222,7 @@ static void scan(evaluator *e, const tp_inst *i)
                                i->reverse ? -(ptrdiff_t)step : (ptrdiff_t)step, n);
     tp_give_room(e, base, rows + 1);
     tp_note_reference(out, &r, any);
+    find_alike(e, i);
 }
 
 void tp_reference_planes(evaluator *e, const tp_inst *i)
