@@ -144,7 +144,8 @@ void lower_bind_args(tp_lower *l, const tp_node *n, uint32_t first, const char *
                            TP_FMT(arg->text));
             arg = arg->kids[0];
         } else if (at >= count) {
-            lower_fail(l, arg, NULL, "`%.*s` takes at most %u arguments", TP_FMT(n->text), count);
+            lower_fail(l, arg, NULL, "`%.*s` takes at most %u argument%s", TP_FMT(n->text), count,
+                       count == 1 ? "" : "s");
         }
         if (out[at])
             lower_fail(l, arg, NULL, "argument `%s` is given twice", params[at]);

@@ -89,7 +89,8 @@ static tp_vid lower_table(tp_lower *l, int table, const tp_node *n, tp_node *con
                                        t->rank, t->rank == 1 ? "" : "s")
                                  .p
                            : "write its bare name",
-                   "%u indices for the table `%.*s` of rank %u", given, TP_FMT(t->name), t->rank);
+                   "%u %s for the table `%.*s` of rank %u", given, given == 1 ? "index" : "indices", TP_FMT(t->name),
+                   t->rank);
     for (uint32_t d = 0; d < given; d++)
         args[d] = index_value(l, index[d]);
     return lower_entry(l, table, args, given, n);
@@ -248,7 +249,8 @@ tp_access *lower_place(tp_lower *l, const tp_node *n, uint32_t *rank, tp_expr *d
         lower_fail(l, n, NULL, "more than one `...` in a subscript");
     if (given - ellipsis > o->ref_rank || (!ellipsis && given != o->ref_rank))
         lower_fail(l, n, tp_printf(l->c->arena, "write %.*s[...] for the whole block", TP_FMT(o->name)).p,
-                   "%u subscripts for the ref `%.*s` of rank %u", given - ellipsis, TP_FMT(o->name), o->ref_rank);
+                   "%u subscript%s for the ref `%.*s` of rank %u", given - ellipsis, given - ellipsis == 1 ? "" : "s",
+                   TP_FMT(o->name), o->ref_rank);
     tp_access *a = TP_NEW(l->c->arena, tp_access);
     a->operand = (uint32_t)operand;
     a->subs = TP_NEWN(l->c->arena, tp_subscript, o->ref_rank);
@@ -406,7 +408,8 @@ static tp_vid lower_method(tp_lower *l, const tp_node *n)
         lower_fail(l, n,
                    tp_prim_find(n->text) != TP_PRIMS ? tp_printf(l->c->arena, "write %.*s(x, …)", TP_FMT(n->text)).p
                                                      : "the one method is v.astype(dtype)",
-                   "`.%.*s` with %u arguments is not known", TP_FMT(n->text), n->nkids - 1);
+                   "`.%.*s` with %u argument%s is not known", TP_FMT(n->text), n->nkids - 1,
+                   n->nkids - 1 == 1 ? "" : "s");
     return lower_cast(l, lower_expr(l, n->kids[0]), lower_dtype_name(l, n->kids[1]), n);
 }
 

@@ -292,7 +292,7 @@ static void read_place(tp_lower *l, const tp_node *n, const tp_value *x, place *
     if (ellipsis > 1)
         lower_fail(l, n, NULL, "more than one `...` in a subscript");
     if (taken > rank || given > TP_MAX_RANK + 1)
-        lower_fail(l, n, NULL, "%u subscripts for a value of rank %u", taken, rank);
+        lower_fail(l, n, NULL, "%u subscript%s for a value of rank %u", taken, taken == 1 ? "" : "s", rank);
     *out = (place){.whole = true, .fixed = true};
     for (uint32_t i = 1; i <= given + !ellipsis; i++) {
         bool rest = i > given || n->kids[i]->kind == TP_N_ELLIPSIS;

@@ -138,7 +138,7 @@ static void read_view(writer *w, window *x, const tp_node *arg, const tp_json *a
     }
     if (given && d != x->rank)
         tp_raise(w->c, TP_RULE_SPEC_TYPE, tp_node_loc(w->c, arg), "one subscript for each dimension, or `...`",
-                 "%u subscripts for `%.*s` of rank %u", given, TP_FMT(x->array), x->rank);
+                 "%u subscript%s for `%.*s` of rank %u", given, given == 1 ? "" : "s", TP_FMT(x->array), x->rank);
     for (d = 0; d < x->rank; d++) {
         view *v = &x->views[d];
         v->kind = given ? v->kind : VIEW_ALL;
@@ -249,11 +249,12 @@ static void read_blocks(writer *w, window *x)
         tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, (block ? block : map)->loc,
                  "write both, or none: the window is then the whole array",
                  block ? "block_shape without index_map" : "index_map without block_shape");
-    if (block && (block->u.items.n != rank || map->u.items.n != rank))
-        tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, block->u.items.n != rank ? block->loc : map->loc,
-                 "one entry per dimension of what the pipeline is given", "%s has %u entries, the array has rank %u",
-                 block->u.items.n != rank ? "block_shape" : "index_map",
-                 block->u.items.n != rank ? block->u.items.n : map->u.items.n, rank);
+    if (block && (block->u.items.n != rank || map->u.items.n != rank)) {
+        const tp_json *wrong = block->u.items.n != rank ? block : map;
+        tp_raise(w->c, TP_RULE_SPEC_STRUCTURE, wrong->loc, "one entry per dimension of what the pipeline is given",
+                 "%s has %u entr%s, the array has rank %u", wrong == block ? "block_shape" : "index_map",
+                 wrong->u.items.n, wrong->u.items.n == 1 ? "y" : "ies", rank);
+    }
     x->whole = true;
     for (uint32_t d = 0; d < x->rank; d++) {
         view *v = &x->views[d];
@@ -360,7 +361,8 @@ void pipe_read_windows(writer *w, const tp_pipeline *p, const tp_syntax *s, tp_b
     w->windows = TP_NEWN(w->c->arena, window, w->nwindows + 1);
     if (s->value->nkids != w->nwindows)
         tp_raise(w->c, TP_RULE_SPEC_TYPE, tp_node_loc(w->c, s->value), "pass its inputs, then its outputs",
-                 "the pipeline `%.*s` takes %u arrays, not %u", TP_FMT(p->name), w->nwindows, s->value->nkids);
+                 "the pipeline `%.*s` takes %u array%s, not %u", TP_FMT(p->name), w->nwindows,
+                 w->nwindows == 1 ? "" : "s", s->value->nkids);
     for (uint32_t i = 0; i < w->nwindows; i++) {
         window *x = &w->windows[i];
         x->output = i >= w->ninputs;

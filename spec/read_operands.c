@@ -118,7 +118,8 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
     tp_exprs *p = r->k->exprs;
     if (block && block->u.items.n != o->rank)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, block->loc, "one entry per array dimension",
-                 "block_shape has %u entries, the array has rank %u", block->u.items.n, o->rank);
+                 "block_shape has %u entr%s, the array has rank %u", block->u.items.n,
+                 block->u.items.n == 1 ? "y" : "ies", o->rank);
     if (block && !map && o->rank)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, block->loc, "add \"index_map\" with one expression per dimension",
                  "block_shape without index_map");
@@ -128,7 +129,8 @@ static void read_block(tp_reader *r, tp_operand *o, const tp_json *block, const 
                  "index_map without block_shape");
     if (map && map->u.items.n != o->rank)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, map->loc, "one expression per array dimension",
-                 "index_map has %u entries, the array has rank %u", map->u.items.n, o->rank);
+                 "index_map has %u entr%s, the array has rank %u", map->u.items.n, map->u.items.n == 1 ? "y" : "ies",
+                 o->rank);
     o->whole = !block;
     o->constant_map = true;
     for (uint32_t d = 0; d < o->rank; d++) {

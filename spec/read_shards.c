@@ -110,7 +110,7 @@ void tp_read_shard(tp_reader *r, tp_operand *o, const tp_json *v)
                  "\"shard\" of a kernel that runs on one device");
     if (v->u.items.n != o->rank)
         tp_raise(r->c, TP_RULE_SPEC_STRUCTURE, v->loc, "one entry per array dimension",
-                 "shard has %u entries, the array has rank %u", v->u.items.n, o->rank);
+                 "shard has %u entr%s, the array has rank %u", v->u.items.n, v->u.items.n == 1 ? "y" : "ies", o->rank);
     for (uint32_t d = 0; d < o->rank; d++) {
         cuts[d] = read_cut(r, o, v->u.items.at[d], used);
         n += cuts[d].n;

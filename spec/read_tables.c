@@ -26,8 +26,8 @@ static int64_t *read_entries(tp_reader *r, const tp_table *t, const tp_table_dat
     if (dim < d->rank) {
         tp_expect_type(r->c, v, TP_J_ARRAY, "a dimension of \"contents\"");
         if (v->u.items.n != d->dims[dim])
-            tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "%u entries in dimension %u of `%.*s`, which has %lld",
-                     v->u.items.n, dim, TP_FMT(t->name), (long long)d->dims[dim]);
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, NULL, "%u entr%s in dimension %u of `%.*s`, which has %lld",
+                     v->u.items.n, v->u.items.n == 1 ? "y" : "ies", dim, TP_FMT(t->name), (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++)
             at = read_entries(r, t, d, dim + 1, v->u.items.at[i], at);
         return at;

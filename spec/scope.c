@@ -196,7 +196,8 @@ static tp_expr table_expr(tp_reader *r, const tp_node *n, uint32_t table, tp_nod
                                      t->rank == 1 ? "ex" : "ices")
                                .p
                          : "write its bare name",
-                 "%u indices for the table `%.*s` of rank %u", given, TP_FMT(t->name), t->rank);
+                 "%u %s for the table `%.*s` of rank %u", given, given == 1 ? "index" : "indices", TP_FMT(t->name),
+                 t->rank);
     for (uint32_t d = 0; d < given; d++)
         at[d] = tp_int_expr_of(r, index[d], kinds, false);
     return tp_read(r->k->exprs, t->sym, t->rank, at);

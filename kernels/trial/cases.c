@@ -178,8 +178,8 @@ static void read_entries(tp_ctx *c, const tp_kernel *k, const tp_table_data *d, 
         tp_expect_type(c, v, TP_J_ARRAY, "a dimension of a table");
         if (v->u.items.n != d->dims[dim])
             tp_raise(c, TP_RULE_SPEC_VALUE, v->loc, NULL,
-                     "%u entries in dimension %u of a table; at these sizes it has %lld", v->u.items.n, dim,
-                     (long long)d->dims[dim]);
+                     "%u entr%s in dimension %u of a table; at these sizes it has %lld", v->u.items.n,
+                     v->u.items.n == 1 ? "y" : "ies", dim, (long long)d->dims[dim]);
         for (uint32_t i = 0; i < v->u.items.n; i++) {
             index[dim] = i;
             read_entries(c, k, d, table, v->u.items.at[i], dim + 1, index, out);

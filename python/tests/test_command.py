@@ -22,6 +22,9 @@ def add(x, y):
     return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(4,),
                           in_specs=[block, block], out_specs=block, interpret=True)(x, y)
 
+def wrong(x):
+    return pl.pallas_call(lambda x, o: None, grids=(4,))(x)
+
 def plain(x):
     return x + 1
 
@@ -72,6 +75,9 @@ def test_import_lint(folder):
     (["mine:plain", "--arg", "f32[256,128]"], 3, "reaches no pallas_call"),
     (["nowhere:add", "--arg", "f32[256,128]"], 3, "cannot import `nowhere`"),
     (["mine", "--arg", "f32[256,128]"], 3, "pkg.mod:fn"),
+    (["mine.py:add", "--arg", "f32[256,128]"], 3, "name the module, `mine:add`, not its file"),
+    (["mine:wrong", "--arg", "f32[256,128]"], 3, "the code raises TypeError (mine.py:13): "),
+    (["mine:add", "--arg", "f32[256,128]", "--arg", "f32[256,128]", "-o", "mine.py"], 3, "cannot write `mine.py/body.tile.json`: "),
     (["mine:add", "--arg", "f99[2]"], 3, "`f99` in `f99[2]` is no dtype; there are f32, "),
 ])
 def test_sentences(folder, arguments, code, message):

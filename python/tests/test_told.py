@@ -204,3 +204,28 @@ def test_one_blockspec_of_two_operands_is_mended_at_both():
     finding = found(tileproof.verify(rotated, lambda x, c, s: x * c + jnp.roll(x, 64, axis=2) * s, *args), "TP701")
     assert finding.python.endswith(f"test_told.py:{line_of('the angles of another row')}"), finding
     assert re.match(r'write `"(\w+)"` in place of `"(\w+)"`, in the 2 blocks that are written alike: then results agree, and all rules hold', finding.help), finding
+
+
+def in_two_passes(x):
+    """The first pass sums, the second one divides; both have the window of the block, which the first leaves unwritten."""
+    def body(x_ref, o_ref, sum_ref):
+        @pl.when((pl.program_id(0) == 0) & (pl.program_id(1) == 0))
+        def _():
+            sum_ref[...] = jnp.zeros_like(sum_ref)
+
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            sum_ref[...] += x_ref[...].sum(0, keepdims=True)
+
+        @pl.when(pl.program_id(0) == 1)
+        def _():
+            o_ref[...] = x_ref[...] / sum_ref[...]  # in the second pass
+
+    block = pl.BlockSpec((8, 256), lambda p, t: (t, 0))
+    return pl.pallas_call(body, grid=(2, 8), in_specs=[block], out_specs=block, out_shape=jax.ShapeDtypeStruct(x.shape, F32),
+                          scratch_shapes=[pltpu.VMEM((1, 256), F32)])(x)
+
+
+def test_a_consequence_names_no_line_of_the_spec():
+    f = found(tileproof.check(in_two_passes, X), "TP401")
+    assert re.match(rf"the fix of TP402 of `o` removes this, too; written at .*test_told\.py:{line_of('# in the second pass')}: ", f.note), f

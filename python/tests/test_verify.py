@@ -179,6 +179,19 @@ def test_half_types_have_their_tolerance():
     assert not tileproof.verify(around, exact, X.astype(jnp.bfloat16), rtol=1e-4, atol=1e-4).ok
 
 
+def test_what_rounding_may_cost_is_told_in_python():
+    def body(x_ref, o_ref):
+        o_ref[...] = pl.reciprocal(x_ref[...], approx=True)
+
+    def approximate(x):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x)
+
+    x = jnp.abs(X) + 1
+    report = tileproof.verify(approximate, lambda x: 1 / x, x)
+    assert not report.ok and "note: rtol= is the \"tolerance\"" in str(report), report
+    assert tileproof.verify(approximate, lambda x: 1 / x, x, rtol=2e-2).ok
+
+
 def masked(x, row=0.0):
     """A row of finite masks as large as floats are: no bound on rounding."""
     def body(x_ref, o_ref):

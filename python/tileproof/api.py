@@ -172,7 +172,8 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
-            text["note"] += "".join(f"; {place}" if n else f"written at {place}" for n, place in enumerate(_stores(spec, {text["subject"]})))
+            stores = "; ".join(_stores(spec, {text["subject"]}))
+            text["note"] = "; ".join(t for t in (text["note"], f"written at {stores}" if stores else "") if t)
         out.append(Finding(spec["name"], f["rule"], f.get("slug") or "", f["verdict"], witness=_seen(spec, f.get("witness")),
                            python=places.of_finding(spec, f, lines),
                            grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))

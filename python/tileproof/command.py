@@ -56,6 +56,8 @@ def function(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if not attribute:
         raise TileproofError(f"name the function as pkg.mod:fn, not `{name}`")
+    if module.endswith(".py"):
+        raise TileproofError(f"name the module, `{module.removesuffix('.py').replace('/', '.').strip('.')}:{attribute}`, not its file")
     sys.path.append("")  # behind what is installed: nothing in the folder stands in for it
     try:
         found: Any = importlib.import_module(module)
@@ -80,8 +82,11 @@ def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
             continue
         n = names[spec["name"]] = names.get(spec["name"], 0) + 1
         path = folder / f"{spec['name']}{'' if n == 1 else f'-{n}'}.tile.json"
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError as e:
+            raise TileproofError(f"cannot write `{path}`: {e.strerror}") from None
         print(path)
 
 
@@ -156,11 +161,11 @@ def main(argv: list[str] | None = None) -> int:
     except (TileproofError, subprocess.SubprocessError) as e:
         print(f"tileproof: {e}", file=sys.stderr)
         return 3
-    except TypeError as e:
-        print(f"tileproof: the function cannot be called with these arguments: {e}", file=sys.stderr)
-        return 2
     except Exception as e:  # noqa: BLE001  raised by the code that was traced
         frame = [f for f in traceback.extract_tb(e.__traceback__) if not re.search(r"[/\\](jax|tileproof|runpy)[/\\.]|<frozen", f.filename)]
+        if isinstance(e, TypeError) and not frame:
+            print(f"tileproof: the function cannot be called with these arguments: {e}", file=sys.stderr)
+            return 2
         where = f" ({pathlib.Path(frame[-1].filename).name}:{frame[-1].lineno})" if frame else ""
         print(f"tileproof: the code raises {type(e).__name__}{where}: {e}", file=sys.stderr)
         return 3

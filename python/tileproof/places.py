@@ -114,6 +114,7 @@ def named(spec: dict[str, Any], said: str) -> str:
         return m[0] if at is None else shown(of_pointer(spec, at)) or m[0]
 
     said = re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
+    said = re.sub(r" in line \d+(?= removes this, too)", "", said)  # of the spec, which nobody wrote
     said = re.sub(r"`([^`\n]*)`", whole, said)
     if not re.search(VALUE, said):
         return said
