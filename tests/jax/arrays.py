@@ -90,6 +90,7 @@ GALLERY = {
     "column_scale": ({"x": (300, 700), "s": (700,)}, lambda x, s: x * s),
 }
 LIMIT = {F32: 64, BF16: 1.01}  # bfloat16: one rounding of a float32 result
+WIDER = {("flash_attention", BF16): 4}  # which rounds the probabilities, too, before they weigh the values
 
 
 def check(label, value, limit):
@@ -112,7 +113,7 @@ def gallery(rng):
             got = run(kernel, arrays, {out["name"]: out_dtype})[out["name"]]
             flat = [a.astype(np.float64).reshape(s) for a, s in zip(arrays.values(), shapes.values())]
             want = function(*flat).reshape(got.shape)
-            good &= check(f"{kernel} {dtype.name} against NumPy float64", ulps(got, want), LIMIT[got.dtype])
+            good &= check(f"{kernel} {dtype.name} against NumPy float64", ulps(got, want), WIDER.get((kernel, got.dtype), LIMIT[got.dtype]))
             call, _ = pallas.pallas_call(spec, sizes_of(spec, arrays), {"T": dtype.name})
             jax_out = np.asarray(call(*arrays.values())[0])
             good &= check(f"{kernel} {dtype.name} against interpret=True", ulps(got, jax_out.astype(np.float64)), LIMIT[got.dtype])

@@ -647,7 +647,7 @@ static const edit EDITS[] = {
     {"p = exp(s - top)", "p = exp2(s - top)", TP_TIER_DIFFERENT},
     {"col <= row", "col < row + 2", TP_TIER_DIFFERENT},
     {"sum(p, axis=1", "max(p, axis=1", TP_TIER_DIFFERENT},
-    {"dot(p, values", "dot(p * p, values", TP_TIER_DIFFERENT},
+    {"dot(p.astype", "dot((p * p).astype", TP_TIER_DIFFERENT},
     {"    m[...] = top", "    m[...] = m[...]", TP_TIER_DIFFERENT},
     {"j * bk + iota(int32, (bk, 128), 0) < S", "j * bk + iota(int32, (bk, 128), 0) < S - 1", TP_TIER_DIFFERENT},
     /* the same function over the reals */
