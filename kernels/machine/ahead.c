@@ -179,11 +179,6 @@ static void ask_now(const char *at, ptrdiff_t pitch, size_t rows, size_t bytes)
     tp_ahead_ask(&a, SIZE_MAX);
 }
 
-void tp_ahead_now_at(const char *at, size_t bytes)
-{
-    ask_now(at, 0, 1, bytes);
-}
-
 void tp_look_ahead(tp_machine *m)
 {
     tp_ahead *a = &m->ahead;
@@ -195,8 +190,9 @@ void tp_look_ahead(tp_machine *m)
     bool any = next_axes(m, now);
     for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
         tp_ref *r = &m->refs[i];
-        const char *at = r->jumps || is_awaited(r) ? tp_window_at(m, r) : NULL;
-        if (r->jumps && at)
+        bool jumps = r->jumps && !tp_is_gathered(m, r); /* of those the processor sees the most of each */
+        const char *at = jumps || is_awaited(r) ? tp_window_at(m, r) : NULL;
+        if (jumps && at)
             ask_now(at, 0, 1, r->cells.n * tp_dtype_size(r->cells.dtype));
         if (r->jumps)
             continue;

@@ -334,6 +334,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     tp_slice s;
     resolve(m, i->access, &s);
     touch(m, i->access, &s, false);
+    tp_gathered_fetch(m, &m->refs[i->access->operand]);
     if (s.whole && stays(m, i->access->operand)) {
         tp_show_numbers(m, out, ref);
         out->meaning = ref->meaning;
@@ -398,7 +399,7 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     }
     touch(m, statement->access, &s, true);
     copy_now(m, r, &s, true);
-    if (s.whole && (tp_sum_stores(m, statement->value, ref) ||
+    if (s.whole && (tp_gathered_stores(m, statement->value, ref) || tp_sum_stores(m, statement->value, ref) ||
                     tp_fuse_stores(m, statement->value, ref, r->streams && ref->data != ref->own)))
         return;
     tp_settle(m, statement->value);
@@ -636,7 +637,8 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
     m->values[i->out].ranged = false;
     m->values[i->out].spared = 0;
     tp_chain_await(m, i);
-    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_sum_awaits(m, i) && !shows_argument(m, i))
+    if (!tp_range_decides(m, i) && !tp_fuse_defers(m, i) && !tp_gathered_defers(m, i) && !tp_sum_awaits(m, i) &&
+        !shows_argument(m, i))
         compute(m, i);
     tp_fixed_note(m, i);
     if (m->request->coverage && (i->prim == TP_P_WHERE || i->prim == TP_P_MASKED_LOAD)) {

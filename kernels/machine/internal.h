@@ -110,6 +110,8 @@ typedef struct tp_ref {
     bool awaited;                /* ahead.c: worth to be asked for, */
     bool jumps;                  /* ... all at once: a small window that a table moves */
     const char *comes;           /* ... and where the window lies that was asked for, NULL: none */
+    const char **places;         /* gathered.c: where windows of steps that are taken as one begin, */
+    bool fetched;                /* ... and whether they were copied; NULL: they are one window */
     uint32_t *visited;           /* outputs: per block, 1 + number of the run that wrote it */
     int64_t *visit_key;          /* outputs: tp_parallel_number() of that run */
     int64_t blocks[TP_MAX_RANK]; /* outputs: blocks per dimension */
@@ -343,8 +345,6 @@ void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
-/* Ask for so many bytes, few of them. */
-void tp_ahead_now_at(const char *at, size_t bytes);
 /* What a copy of the body brings, which is made when somebody looks at it: at once, or beside work that comes first. */
 void tp_ahead_copy(tp_machine *m, const tp_cells *c);
 /* Values that are read in one go, shifted against each other, come to their memory in jumps that the processor does not
@@ -542,10 +542,8 @@ int64_t tp_join_most(const tp_machine *m, uint32_t *axis);
 /* How many of the next steps, of which so many are left, are taken as one: windows and values have the extents of these
  * from now on. */
 int64_t tp_join(tp_machine *m, int64_t left);
-/* Is the window of r a copy of the windows of several steps now? */
-bool tp_join_gathers(const tp_machine *m, const tp_ref *r);
-/* Make it, once the first of them is noted; the window is that of the last step then. How many of the others differ
- * from the one before. */
+/* The window of r will be a copy of those of several steps, once the first of them is noted; it is that of the last
+ * step then. How many of the others differ from the one before. */
 int64_t tp_join_gather(tp_machine *m, tp_ref *r);
 /* So many are taken: the grid is at the last of them. */
 void tp_join_pass(tp_machine *m, int64_t steps);
@@ -558,6 +556,18 @@ static inline int64_t tp_joined_steps(const tp_machine *m, const tp_ref *r)
 {
     return r->joins ? m->together : 1;
 }
+
+/* gathered.c: windows of steps that are taken as one, wherever they lie */
+static inline bool tp_is_gathered(const tp_machine *m, const tp_ref *r)
+{
+    return r->places && m->together > 1;
+}
+/* Somebody looks at r. */
+void tp_gathered_fetch(tp_machine *m, tp_ref *r);
+/* Is it read by i for one who looks alone? Then that waits; ... */
+bool tp_gathered_defers(tp_machine *m, const tp_inst *i);
+/* ... and if that is what v is, all of it goes to `to` from where it lies; false: nothing was done. */
+bool tp_gathered_stores(tp_machine *m, tp_vid v, tp_cells *to);
 
 /* views.c: values that are rows of other values */
 /* Is it one number for all? */

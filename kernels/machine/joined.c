@@ -8,7 +8,7 @@ enum {
     MOST_ELEMENTS = 1 << 20, /* of a value of all steps together, */
     FEW_ELEMENTS = 1 << 15, /* ... where some value is kept until it is looked at again, which then stays in the caches,
                              * or where rows become more, but no longer ones: only the cost of steps is saved, */
-    GATHERED_ELEMENTS = 1 << 12 /* ... or where windows are gathered, to the first cache */
+    GATHERED_ELEMENTS = 1 << 13 /* ... or where windows are gathered */
 };
 
 /* What moves along: in dimension `dim`, `step` elements from one step to the next; of one step it has `extent`. */
@@ -28,7 +28,6 @@ struct tp_joined {
     track *values, *refs; /* of refs: dimensions of the window as the body sees it, */
     int *dims;            /* ... and as its array has it, */
     int64_t *along;       /* ... where it moves so far */
-    const char ***places; /* ... where it is gathered: where windows of these steps begin */
 };
 
 /* ---- may they? ---- */
@@ -375,11 +374,11 @@ static bool make_room(tp_machine *m, const tp_joined *j)
         c->data = c->own = tp_alloc_unset(m->arena, n * tp_dtype_size(c->dtype));
     }
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
-        tp_cells *c = &m->refs[i].cells;
+        tp_ref *r = &m->refs[i];
         if (!j->refs[i].gathered)
             continue;
-        c->own = tp_alloc(m->arena, c->n * (size_t)j->most * tp_dtype_size(c->dtype));
-        j->places[i] = TP_NEWN(m->arena, const char *, j->most);
+        r->cells.own = tp_alloc(m->arena, r->cells.n * (size_t)j->most * tp_dtype_size(r->cells.dtype));
+        r->places = TP_NEWN(m->arena, const char *, j->most);
     }
     return true;
 }
@@ -401,7 +400,6 @@ void tp_join_prepare(tp_machine *m)
     j.refs = TP_NEWN(m->arena, track, tp_noperands(m->k));
     j.dims = TP_NEWN(m->arena, int, tp_noperands(m->k));
     j.along = TP_NEWN(m->arena, int64_t, tp_noperands(m->k));
-    j.places = TP_NEWN(m->arena, const char **, tp_noperands(m->k));
     if (!follow_windows(m, &j) || !follow_body(m, &j))
         return;
     decide(m, &j);
@@ -465,12 +463,12 @@ static void to_the_last(tp_machine *m)
 }
 
 /* Do the windows of all these steps, which are gathered, lie inside? Then it is known where. */
-static bool find_places(tp_machine *m, const tp_ref *r, const char **places, int64_t steps)
+static bool find_places(tp_machine *m, const tp_ref *r, int64_t steps)
 {
     int64_t *at = &m->env[m->k->axes[m->joined->axis].sym], now = *at;
     bool inside = true;
     for (int64_t q = 0; inside && q < steps; q++, ++*at)
-        inside = (places[q] = tp_window_at(m, r)) != NULL;
+        inside = (r->places[q] = tp_window_at(m, r)) != NULL;
     *at = now;
     return inside;
 }
@@ -481,7 +479,7 @@ static bool lie_inside(tp_machine *m, int64_t steps)
     bool inside = true;
     for (uint32_t i = 0; inside && i < m->k->ninputs + m->k->noutputs; i++)
         if (j->refs[i].gathered)
-            inside = find_places(m, &m->refs[i], j->places[i], steps);
+            inside = find_places(m, &m->refs[i], steps);
         else if (j->refs[i].dim >= 0)
             inside = tp_window_at(m, &m->refs[i]) != NULL;
     return inside;
@@ -503,41 +501,17 @@ int64_t tp_join(tp_machine *m, int64_t left)
     return steps;
 }
 
-bool tp_join_gathers(const tp_machine *m, const tp_ref *r)
-{
-    return m->together > 1 && m->joined->refs[r - m->refs].gathered;
-}
-
-/* A window that begins at `from`, as rows of elements side by side. */
-static void copy_window(const tp_ref *r, const char *from, char *to)
-{
-    const tp_cells *c = &r->cells;
-    size_t size = tp_dtype_size(c->dtype), n = c->n * size;
-    int64_t row = r->pitch ? c->dims[c->rank - 1] : (int64_t)c->n;
-    for (size_t done = 0; done < n; done += (size_t)row * size, from += r->pitch * (ptrdiff_t)size)
-        memcpy(to + done, from, (size_t)row * size);
-}
-
 int64_t tp_join_gather(tp_machine *m, tp_ref *r)
 {
-    tp_joined *j = m->joined;
-    const char *const *places = j->places[r - m->refs];
-    int64_t steps = m->together, moves = 0;
-    tp_ref one = *r;
-    lengthen(&one.cells, &j->refs[r - m->refs], 1);
-    size_t bytes = one.cells.n * tp_dtype_size(one.cells.dtype);
-    for (int64_t q = 0; q < steps; q++) {
-        if (q + 1 < steps && !r->pitch)
-            tp_ahead_now_at(places[q + 1], bytes);
-        copy_window(&one, places[q], (char *)r->cells.own + (size_t)q * bytes);
-        moves += q && places[q] != places[q - 1];
-    }
+    int64_t moves = 0, *at = &m->env[m->k->axes[m->joined->axis].sym];
+    for (int64_t q = 1; q < m->together; q++)
+        moves += r->places[q] != r->places[q - 1];
+    *at += m->together - 1;
+    tp_window_begin(m, r);
+    *at -= m->together - 1;
     r->cells.data = r->cells.own;
     r->cells.viewed = false;
-    int64_t *at = &m->env[m->k->axes[j->axis].sym];
-    *at += steps - 1;
-    tp_window_begin(m, r);
-    *at -= steps - 1;
+    r->fetched = false;
     return moves;
 }
 

@@ -501,7 +501,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         tp_ref *r = &m->refs[i];
         bool changed = move_window(m, i, start);
-        if (tp_join_gathers(m, r)) {
+        if (tp_is_gathered(m, r)) {
             gather(m, r, changed);
             continue;
         }

@@ -137,10 +137,12 @@ static tp_str make_gathered(draw *d)
                      "{\"tileproof\": 1, \"name\": \"gathered\", \"target\": \"none\", \"grid\": [{\"axis\": \"g\", "
                      "\"steps\": %lld}, {\"axis\": \"i\", \"steps\": %lld%s}], \"inputs\": [%.*s, %.*s, %.*s, %.*s, "
                      "%.*s], \"outputs\": [%.*s, %.*s], \"kernel\": [\"t = %.*s\", \"o[...] = t + 0.0 * x[...]\", "
-                     "\"p[...] = y[...] + %s\"]}",
+                     "\"p[...] = %s\"]}",
                      (long long)outer, (long long)steps, one_in(d, 2) ? ", \"semantics\": \"parallel\"" : "", TP_FMT(x),
                      TP_FMT(y), TP_FMT(row), TP_FMT(column), TP_FMT(h), TP_FMT(o), TP_FMT(p), TP_FMT(body),
-                     one_in(d, 2) ? "t" : "1.0");
+                     one_in(d, 2)   ? "y[...]"
+                     : one_in(d, 2) ? "y[...] + t"
+                                    : "y[...] + 1.0");
 }
 
 static tp_str make_joined(draw *d)
