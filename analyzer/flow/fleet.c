@@ -4,6 +4,7 @@
  * wait needs its bits; where it takes the last of them, all copies of the counter are settled; where some are left, it
  * is kept beside the copies, and counts against them. */
 #include "analyzer/flow/flight.h"
+#include "base/budget.h"
 
 enum {
     MOST_QUESTIONS = 4000,
@@ -32,30 +33,14 @@ bool fleet_asked_enough(const proof *x)
     return x->questions >= MOST_QUESTIONS;
 }
 
-bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
+/* Asked of the prover. What a proof costs and rests on is in `d` and `basis`. */
+static bool is_proven(proof *x, const tp_expr *given, uint32_t n, tp_expr goal, tp_decision *d, tp_str *basis)
 {
     enum { ROOM = 96 };
     tp_expr all[ROOM + TP_GRANTED], premises[ROOM + TP_GRANTED];
     tp_exprs *p = x->a->p;
     uint32_t nall = 0;
     int64_t v;
-    const tp_expr_node whole = *tp_expr_get(p, goal);
-    if (whole.op == TP_E_AND)
-        return fleet_follows(x, given, n, whole.a) && fleet_follows(x, given, n, whole.b);
-    for (uint32_t i = 0; i < n && n <= MOST_GIVEN; i++) {
-        const tp_expr_node either = *tp_expr_get(p, given[i]);
-        tp_expr cases[MOST_GIVEN];
-        if (either.op != TP_E_OR)
-            continue;
-        memcpy(cases, given, n * sizeof *given);
-        cases[i] = either.a;
-        bool good = fleet_follows(x, cases, n, goal);
-        cases[i] = either.b;
-        return good && fleet_follows(x, cases, n, goal);
-    }
-    if (fleet_asked_enough(x))
-        return false;
-    x->questions++;
     tp_claim c = {.over_steps = true, .premises = premises, .given = x->f->given};
     for (uint32_t i = 0; i < n; i++)
         nall += tp_conjuncts(x->a, given[i], all + nall, ROOM - nall);
@@ -78,18 +63,83 @@ bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
     c.nwalk *= TP_WALK_SETS;
     c.extra = x->extra;
     c.nextra = x->nextra;
-    tp_decision d = {.verdict = TP_UNKNOWN};
     bool guesses =
         (x->guessing || x->f->kept.len) && tp_has_entries(x->a->k); /* no case is looked for, with contents of tables */
     if (x->quick && tp_claim_follows(x->a, &c))
-        d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+        *d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
     else if (!x->quick)
-        d = guesses ? tp_claim_proof(x->a, &c) : tp_claim_decide(x->a, &c);
-    if (d.verdict == TP_PROVEN && d.grade > x->grade)
-        x->grade = d.grade;
-    if (d.verdict == TP_PROVEN)
-        x->basis = tp_basis_join(x->a->arena, x->basis, tp_claim_basis(x->a, &c));
-    return d.verdict == TP_PROVEN;
+        *d = guesses ? tp_claim_proof(x->a, &c) : tp_claim_decide(x->a, &c);
+    if (d->verdict == TP_PROVEN)
+        *basis = tp_claim_basis(x->a, &c);
+    return d->verdict == TP_PROVEN;
+}
+
+/* The question, by its expressions. Of further variables it is another one each time: no text. */
+static tp_str text_of(const proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
+{
+    uint32_t key[MOST_GIVEN + 3] = {goal.id, x->assumed.id, 2U * x->quick + x->guessing}, len = 3;
+    if (x->nextra || n > MOST_GIVEN)
+        return (tp_str){NULL, 0};
+    for (uint32_t i = 0; i < n; i++)
+        key[len++] = given[i].id;
+    tp_buf b = {.arena = x->a->arena};
+    tp_buf_str(&b, (tp_str){(const char *)key, len * sizeof *key});
+    return tp_buf_view(&b);
+}
+
+/* Rounds of guesses, in loops in steps, ask the same again and again, and so do TP502 and TP504; that is free. What was
+ * answered while an expression was too large is forgotten, as the proof is. */
+static bool is_answered(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
+{
+    tp_flow_asked *asked = x->f->asked;
+    tp_str text = text_of(x, given, n, goal);
+    uint32_t number = text.n ? tp_map_get(&asked->by_text, text) : 0;
+    tp_flow_answer now = {.yes = false};
+    if (number)
+        now = asked->answers.at[number - 1];
+    if (!number || (now.round && now.round != x->round)) {
+        if (fleet_asked_enough(x))
+            return false;
+        tp_decision d = {.verdict = TP_UNKNOWN};
+        tp_budget *b = tp_arena_budget(x->a->arena);
+        bool cut = b && b->cut;
+        if (b)
+            b->cut = false;
+        x->questions++;
+        now.yes = is_proven(x, given, n, goal, &d, &now.basis);
+        now.grade = d.grade;
+        now.round = !now.yes && b && b->cut ? x->round : 0;
+        if (b)
+            b->cut |= cut;
+        if (text.n && !tp_exprs_overflowed(x->a->p)) {
+            tp_push(x->a->arena, asked->answers, now);
+            tp_map_set(x->a->arena, &asked->by_text, text, asked->answers.len);
+        }
+    }
+    if (now.yes && now.grade > x->grade)
+        x->grade = now.grade;
+    if (now.yes)
+        x->basis = tp_basis_join(x->a->arena, x->basis, now.basis);
+    return now.yes;
+}
+
+bool fleet_follows(proof *x, const tp_expr *given, uint32_t n, tp_expr goal)
+{
+    const tp_expr_node whole = *tp_expr_get(x->a->p, goal);
+    if (whole.op == TP_E_AND)
+        return fleet_follows(x, given, n, whole.a) && fleet_follows(x, given, n, whole.b);
+    for (uint32_t i = 0; i < n && n <= MOST_GIVEN; i++) {
+        const tp_expr_node either = *tp_expr_get(x->a->p, given[i]);
+        tp_expr cases[MOST_GIVEN];
+        if (either.op != TP_E_OR)
+            continue;
+        memcpy(cases, given, n * sizeof *given);
+        cases[i] = either.a;
+        bool good = fleet_follows(x, cases, n, goal);
+        cases[i] = either.b;
+        return good && fleet_follows(x, cases, n, goal);
+    }
+    return is_answered(x, given, n, goal);
 }
 
 /* Where both are one text, nothing is asked. */

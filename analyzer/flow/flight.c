@@ -58,8 +58,8 @@ void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_
 
 static bool same_copy(proof *x, const flight *a, const flight *b)
 {
-    return a->wait == b->wait && a->twin.id == b->twin.id && fleet_follows(x, &a->guard, 1, b->guard) &&
-           fleet_follows(x, &b->guard, 1, a->guard) && fleet_lies(x, a, b);
+    return a->wait == b->wait && a->twin.id == b->twin.id && !fleet_never_lies(x, a, b) &&
+           fleet_follows(x, &a->guard, 1, b->guard) && fleet_follows(x, &b->guard, 1, a->guard) && fleet_lies(x, a, b);
 }
 
 static void drop_impossible(proof *x, fleet *all)
@@ -440,7 +440,7 @@ static bool stays(const tp_kernel *k, const flight *y)
     return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
 }
 
-void flight_make_twins(proof *x)
+void flight_begin(proof *x)
 {
     uint32_t n = x->f->vars.len;
     tp_var *walk = TP_NEWN(x->a->arena, tp_var, TP_WALK_SETS * n + 1);
@@ -456,6 +456,7 @@ void flight_make_twins(proof *x)
     }
     x->walk = walk;
     x->twin = twin;
+    x->round = ++x->f->asked->rounds;
 }
 
 static bool moves_in_loops(const tp_flow *f)
@@ -635,7 +636,7 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
     bool devices = !naming && tp_is_connected(a->k) && !x.f->gave_up.n;
     if (!devices && tp_flow_no_memory(x.f).n)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
-    flight_make_twins(&x);
+    flight_begin(&x);
     if (devices)
         return decide_on_devices(&x, at, basis);
     x.unbegun = x.f->kept.len && a->k->naxes > 1;
@@ -653,6 +654,7 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
                   .f = x.f,
                   .walk = x.walk,
                   .twin = x.twin,
+                  .round = x.round,
                   .grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_CERT,
                   .counting = true,
                   .basis = *basis};
@@ -704,7 +706,7 @@ tp_str flow_find_received(tp_analysis *a)
     proof x = {.a = a, .f = a->flow, .grade = TP_GRADE_CERT};
     bool *received = TP_NEWN(a->arena, bool, tp_noperands(a->k));
     a->rule = NULL;
-    flight_make_twins(&x);
+    flight_begin(&x);
     tp_decision d = decide_on_devices(&x, &at, &basis);
     x.questions = 0;
     bool good = d.verdict == TP_PROVEN && flight_received(&x, received);

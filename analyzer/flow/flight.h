@@ -21,6 +21,7 @@ typedef struct proof {
     const tp_var *walk;  /* variables of the walk, then twice their twins, which have no bounds */
     const tp_expr *twin; /* by variable of the walk; behind them the second ones */
     tp_grade grade;
+    uint32_t round; /* of f->asked */
     uint32_t questions;
     tp_expr assumed;     /* no id: nothing */
     bool quick;          /* no search and no solver */
@@ -61,8 +62,9 @@ tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_eve
 typedef struct flight_span {
     uint32_t from, to, axis;
 } flight_span;
-/* flight.c: a second and a third variable for each of the walk. What they run over is said where they are used. */
-void flight_make_twins(proof *x);
+/* flight.c: a proof begins, with a second and a third variable for each of the walk. What they run over is said where
+ * they are used. */
+void flight_begin(proof *x);
 /* One event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
 bool flight_step(proof *x, const tp_flow_event *e, fleet *all);
 bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all);
@@ -99,6 +101,8 @@ bool fleet_lasts(proof *x, const fleet *first, uint32_t without, fleet *out);
 bool fleet_is_readable(proof *x, const fleet *all);
 /* joined.c: what guards decide of the choices in them, and in places, is put in. */
 void fleet_tidy(proof *x, fleet *now);
+/* Do their words alone say that they are two places? Then nothing is asked. */
+bool fleet_never_lies(proof *x, const flight *a, const flight *words);
 /* Where the one is in flight, does it lie where the other's words say? */
 bool fleet_lies(proof *x, const flight *a, const flight *words);
 /* joined.c: copies of one statement that lie in one place become one, under the conditions that hold of all of them. */

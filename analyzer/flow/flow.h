@@ -16,6 +16,7 @@
 #define TP_FLOW_H
 
 #include "analyzer/claim/claim.h"
+#include "base/map.h"
 
 typedef enum tp_birth { TP_BIRTH_OUTSIDE, TP_BIRTH_SCRATCH, TP_BIRTH_OUTPUT, TP_BIRTH_MASKED } tp_birth;
 
@@ -152,6 +153,19 @@ typedef struct tp_kept {
     uint32_t var, range; /* the symbol among the variables of the walk; of kept.c */
 } tp_kept;
 
+/* What was asked about copies in flight. */
+typedef struct tp_flow_answer {
+    bool yes;
+    uint32_t round; /* of a no for want of work: the proof that asked, another one asks again; else 0 */
+    tp_grade grade;
+    tp_str basis;
+} tp_flow_answer;
+typedef struct tp_flow_asked {
+    tp_map by_text; /* their numbers, from 1 on */
+    TP_VEC(tp_flow_answer) answers;
+    uint32_t rounds;
+} tp_flow_asked;
+
 typedef struct tp_flow {
     TP_VEC(tp_flow_event) events;
     TP_VEC(tp_flow_turns) turns;
@@ -167,6 +181,7 @@ typedef struct tp_flow {
     unsigned given;   /* implicit facts thanks to which some meaning is known */
     tp_str in_flight; /* why TP504 is not proven, where that is known; and where */
     const tp_syntax *in_flight_at;
+    tp_flow_asked *asked;
 } tp_flow;
 
 /* The walk over a->k's body; made once per kernel. NULL: no body. */

@@ -35,6 +35,7 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll, bool keeps)
                 .unroll = unroll,
                 .keeps = keeps};
     a->rule = NULL;
+    f->out->asked = TP_NEW(a->arena, tp_flow_asked);
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
     f->made = TP_NEWN(a->arena, const tp_inst *, n);

@@ -17,7 +17,7 @@ static proof follow(loaded *l, const char *spec)
     flow_walk_again(x.a);
     x.f = x.a->flow;
     assert_int_equal(x.f->gave_up.n, 0);
-    flight_make_twins(&x);
+    flight_begin(&x);
     return x;
 }
 
@@ -290,31 +290,32 @@ static tp_expr some_guard(tp_exprs *p, tp_rng *rng, const tp_expr *atoms, uint32
                               : tp_op2(p, how == 2 ? TP_E_OR : TP_E_AND, a, some_guard(p, rng, atoms, n, depth - 1));
 }
 
+static const char READS[] =
+    "{\"tileproof\": 1, \"name\": \"reads\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, \"grid\": "
+    "[{\"axis\": \"i\", \"steps\": \"N\"}], \"scalar_prefetch\": [{\"name\": \"rows\", \"dtype\": \"int32\", "
+    "\"shape\": [\"N\"], \"values\": {\"min\": 0, \"max\": 1}}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+    "\"float32\", \"shape\": [\"2 * N\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
+    "\"dtype\": \"float32\", \"shape\": [\"2 * N\", 4], \"block_shape\": [2, 4], \"index_map\": [\"i\", 0]}], "
+    "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"float32\", \"shape\": [2, 4]}, {\"name\": \"sem\", "
+    "\"memory_space\": \"dma_semaphore\", \"shape\": []}], \"kernel\": [\"copy_start(x[ds(2 * i, 2), :], buf[...], "
+    "sem)\", "
+    "\"copy_wait(x[ds(2 * i, 2), :], buf[...], sem)\", \"o[...] = buf[...]\"]}";
+
 static void guesses_read_entries_that_exist(void **state)
 {
     (void)state;
-    static const char SPEC[] =
-        "{\"tileproof\": 1, \"name\": \"reads\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, \"grid\": "
-        "[{\"axis\": \"i\", \"steps\": \"N\"}], \"scalar_prefetch\": [{\"name\": \"rows\", \"dtype\": \"int32\", "
-        "\"shape\": [\"N\"], \"values\": {\"min\": 0, \"max\": 1}}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
-        "\"float32\", \"shape\": [\"2 * N\", 4], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
-        "\"dtype\": \"float32\", \"shape\": [\"2 * N\", 4], \"block_shape\": [2, 4], \"index_map\": [\"i\", 0]}], "
-        "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"float32\", \"shape\": [2, 4]}, {\"name\": \"sem\", "
-        "\"memory_space\": \"dma_semaphore\", \"shape\": []}], \"kernel\": [\"copy_start(x[ds(2 * i, 2), :], buf[...], "
-        "sem)\", "
-        "\"copy_wait(x[ds(2 * i, 2), :], buf[...], sem)\", \"o[...] = buf[...]\"]}";
-    loaded *l = load_text(SPEC);
-    proof x = follow(l, SPEC);
+    loaded *l = load_text(READS);
+    proof x = follow(l, READS);
     tp_exprs *p = x.a->p;
     uint32_t rows = x.a->k->tables[0].sym, at = 0;
     tp_expr i = tp_sym(p, x.a->k->axes[0].sym), size = tp_sym(p, x.a->k->sizes[0].sym), one = tp_const(p, 1),
             next = tp_op2(p, TP_E_ADD, i, one), before = tp_op2(p, TP_E_SUB, i, one),
             last = tp_op2(p, TP_E_SUB, size, one);
     const tp_expr index[] = {i, next, before, last, size, tp_read(p, rows, 1, &i)};
-    enum { READS = sizeof index / sizeof *index, CONDITIONS = 3 };
-    tp_expr read[READS], atom[READS + CONDITIONS] = {tp_op2(p, TP_E_LT, next, size), tp_op2(p, TP_E_GE, i, one),
-                                                     tp_op2(p, TP_E_GT, size, one)};
-    for (uint32_t r = 0; r < READS; r++) {
+    enum { ENTRIES = sizeof index / sizeof *index, CONDITIONS = 3 };
+    tp_expr read[ENTRIES], atom[ENTRIES + CONDITIONS] = {tp_op2(p, TP_E_LT, next, size), tp_op2(p, TP_E_GE, i, one),
+                                                         tp_op2(p, TP_E_GT, size, one)};
+    for (uint32_t r = 0; r < ENTRIES; r++) {
         read[r] = tp_read(p, rows, 1, &index[r]);
         atom[CONDITIONS + r] = tp_op2(p, TP_E_EQ, read[r], one);
     }
@@ -325,8 +326,8 @@ static void guesses_read_entries_that_exist(void **state)
     x.guessing = true;
     for (unsigned t = 0; t < trials; t++) {
         fleet all = {0};
-        flight y = {.guard = some_guard(p, &rng, atom, READS + CONDITIONS, 2), .event = x.f->events.at[at]};
-        y.event.from.start[0] = tp_rng_below(&rng, 2) ? pick(&rng, read, READS) : i;
+        flight y = {.guard = some_guard(p, &rng, atom, ENTRIES + CONDITIONS, 2), .event = x.f->events.at[at]};
+        y.event.from.start[0] = tp_rng_below(&rng, 2) ? pick(&rng, read, ENTRIES) : i;
         tp_push(l->arena, all, y);
         x.questions = 0;
         bool taken = fleet_is_readable(&x, &all), good = is_readable(&x, &y);
@@ -340,6 +341,38 @@ static void guesses_read_entries_that_exist(void **state)
     /* what they are asked for: where an entry is read that does not exist, all follows */
     tp_expr outside = tp_op2(p, TP_E_EQ, tp_read(p, rows, 1, &size), one);
     assert_true(fleet_follows(&x, &outside, 1, tp_const(p, 0)));
+    tp_analysis_end(x.a);
+    unload(l);
+}
+
+/* Of what a question rests on: the goal, what is given, what is assumed, and how it is asked. */
+static void a_question_is_asked_once(void **state)
+{
+    (void)state;
+    loaded *l = load_text(READS);
+    proof x = follow(l, READS);
+    tp_exprs *p = x.a->p;
+    tp_expr i = tp_sym(p, x.a->k->axes[0].sym), size = tp_sym(p, x.a->k->sizes[0].sym), one = tp_const(p, 1),
+            more = tp_op2(p, TP_E_LT, tp_op2(p, TP_E_ADD, i, one), size), less = tp_op2(p, TP_E_LT, i, size);
+    for (int again = 0; again < 2; again++) {
+        assert_false(fleet_follows(&x, NULL, 0, more));
+        assert_true(fleet_follows(&x, NULL, 0, less));
+        assert_true(fleet_follows(&x, &more, 1, more));
+        assert_false(fleet_follows(&x, &less, 1, more));
+        assert_int_equal(x.questions, 4);
+    }
+    x.assumed = more;
+    assert_true(fleet_follows(&x, NULL, 0, more));
+    x.assumed = (tp_expr){0};
+    assert_false(fleet_follows(&x, NULL, 0, more));
+    assert_int_equal(x.questions, 5);
+    x.quick = true;
+    assert_false(fleet_follows(&x, NULL, 0, more));
+    assert_int_equal(x.questions, 6);
+    x.questions = UINT32_MAX; /* what was answered still is */
+    x.quick = false;
+    assert_true(fleet_follows(&x, NULL, 0, less));
+    assert_false(fleet_follows(&x, &less, 1, tp_op2(p, TP_E_GE, i, tp_const(p, 0))));
     tp_analysis_end(x.a);
     unload(l);
 }
@@ -427,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_what_the_next_step_finds),
         cmocka_unit_test(guesses_read_entries_that_exist),
+        cmocka_unit_test(a_question_is_asked_once),
         cmocka_unit_test(where_no_more_is_asked_that_is_the_reason),
         cmocka_unit_test(a_walk_that_is_too_dear_is_made_without_what_is_kept),
     };
