@@ -116,9 +116,9 @@ static bool has_avx512(void)
 #undef ROWS
 
 static void watched_float_avx512(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb,
-                                 float *r, const float *base, float *onto, tp_ahead *ahead)
+                                 float *r, const float *base, float *onto, tp_ahead *ahead, tp_panels *panels)
 {
-    tp_multiply_watched(multiply_float_avx512, m, n, k, a, sa, b, sb, r, base, onto, ahead);
+    tp_multiply_watched(multiply_by_panels_float_avx512, m, n, k, a, sa, b, sb, r, base, onto, ahead, panels);
 }
 
 static bool has_avx512_and_amx(void)
@@ -149,9 +149,9 @@ static const tp_multiplier MULTIPLIERS[] = {
     MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_quads_amx, tp_has_amx, "AMX", by_amx,
                "AMX"),
     MULTIPLIER(avx512, has_avx512, watched_float_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI", NULL, "float32"),
-    MULTIPLIER(avx2, tp_has_avx2, multiply_float_avx2, NULL, NULL, NULL, NULL, "float32"),
+    MULTIPLIER(avx2, tp_has_avx2, multiply_by_panels_float_avx2, NULL, NULL, NULL, NULL, "float32"),
 #endif
-    MULTIPLIER(portable, always, multiply_float_portable, NULL, NULL, NULL, NULL, "float32"),
+    MULTIPLIER(portable, always, multiply_by_panels_float_portable, NULL, NULL, NULL, NULL, "float32"),
 };
 
 const tp_multiplier *tp_multipliers(size_t *n)

@@ -38,11 +38,21 @@ typedef struct tp_steps {
 typedef void tp_multiply_widened(size_t m, size_t n, size_t k, const tp_widened *a, tp_steps sa, const tp_widened *b,
                                  tp_steps sb, tp_widened *r, const tp_widened *base, tp_widened *onto, tp_ahead *ahead);
 
+/* Room for b, packed for products with the same one: k rows of so many elements as n and up to the next multiple of
+ * TP_WIDE, from a line of the cache on. */
+typedef struct tp_panels {
+    void *at;
+    bool filled; /* with b */
+} tp_panels;
+
+enum { TP_WIDE = 32 };
+
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
+    /* panels: NULL, or room for b, which may be filled afterwards */
     void (*f32)(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb, float *r,
-                const float *base, float *onto, tp_ahead *ahead);
+                const float *base, float *onto, tp_ahead *ahead, tp_panels *panels);
     void (*f64)(size_t m, size_t n, size_t k, const double *a, tp_steps sa, const double *b, tp_steps sb, double *r,
                 const double *base, double *onto, tp_ahead *ahead);
     /* modulo 2^32 */

@@ -305,8 +305,9 @@ static void end_sums(const tile *s, float *to, const float *base, const place *p
 }
 
 void tp_multiply_subnormal(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb,
-                           float *r, const float *base, float *onto, tp_ahead *ahead)
+                           float *r, const float *base, float *onto, tp_ahead *ahead, tp_panels *panels)
 {
+    (void)panels; /* stays as it is */
     _Alignas(64) float panel[DEPTH * WIDTH];
     marks of_rows[HEIGHT / ROWS], of_panel, both;
     tile s;
@@ -348,11 +349,12 @@ static bool takes_long(void)
 }
 
 void tp_multiply_watched(tp_multiply_f32 plain, size_t m, size_t n, size_t k, const float *a, tp_steps sa,
-                         const float *b, tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead)
+                         const float *b, tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead,
+                         tp_panels *panels)
 {
     static _Thread_local unsigned suspicious;
     if (m * n * k < WORTH_IT || !takes_long()) {
-        plain(m, n, k, a, sa, b, sb, r, base, onto, ahead);
+        plain(m, n, k, a, sa, b, sb, r, base, onto, ahead, panels);
         return;
     }
     if (suspicious) {
@@ -360,14 +362,14 @@ void tp_multiply_watched(tp_multiply_f32 plain, size_t m, size_t n, size_t k, co
         size_t slow = x.subnormal * n + y.subnormal * m; /* products, 16 at a time in some 128 cycles, ... */
         suspicious = slow ? MANY : suspicious - 1;
         if (x.finite && y.finite && 1024 * slow > m * n * k) { /* ... beside what is lost of the others */
-            tp_multiply_subnormal(m, n, k, a, sa, b, sb, r, base, onto, ahead);
+            tp_multiply_subnormal(m, n, k, a, sa, b, sb, r, base, onto, ahead, panels);
             return;
         }
     }
     unsigned state = _mm_getcsr();
     if (state & _MM_EXCEPT_DENORM)
         _mm_setcsr(state & ~(unsigned)_MM_EXCEPT_DENORM);
-    plain(m, n, k, a, sa, b, sb, r, base, onto, ahead);
+    plain(m, n, k, a, sa, b, sb, r, base, onto, ahead, panels);
     if (_mm_getcsr() & _MM_EXCEPT_DENORM)
         suspicious = MANY;
 }

@@ -6,7 +6,9 @@
  */
 #define ELEMENT float
 #define ADD(sum, x, y) FUSED(sum, x, y)
+#define BY_PANELS
 #include "domains/tiles.h"
+#undef BY_PANELS
 #define ELEMENT double
 #define ADD(sum, x, y) ((sum) + (x) * (y))
 #include "domains/tiles.h"

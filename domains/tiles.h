@@ -5,6 +5,7 @@
  *   BYTES            of a vector
  *   ROWS             of the largest tile: as many as registers hold, times two vectors of columns
  *   TERMS, FOLD(sum) where sums of more terms do not fit: after so many a sum becomes a smaller one; or neither
+ *   BY_PANELS        if only multiply_by_panels() is wanted
  *   GROUP            if the sums are those of groups of so many terms, which divide DEPTH (multiply.h)
  * A tile stays in registers while all its terms are added, or those of a group. Each element is one chain of sums in
  * ascending k, whatever the tile and the set; or two in each group. */
@@ -324,12 +325,14 @@ static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t
     }
 }
 
-static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa, const ELEMENT *b,
-                                     tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto, tp_ahead *ahead)
+/* With `panels`, b becomes packed there: for every WIDTH columns k rows of as many; or is so already. */
+static ATTRIBUTE void NAME(multiply_by_panels)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa,
+                                               const ELEMENT *b, tp_steps sb, ELEMENT *r, const ELEMENT *base,
+                                               ELEMENT *onto, tp_ahead *ahead, tp_panels *panels)
 {
     const size_t ldb = sb.row;
     /* a vector of them is one line of the cache; passes end with whole tiles */
-    _Alignas(64) ELEMENT panel[DEPTH * WIDTH], block[DEPTH * (HEIGHT + ROWS)];
+    _Alignas(64) ELEMENT room[DEPTH * WIDTH], block[DEPTH * (HEIGHT + ROWS)];
     size_t passes = (m + HEIGHT - 1) / HEIGHT, tall = passes ? ((m + passes - 1) / passes + ROWS - 1) / ROWS * ROWS : 0;
     const size_t tiles = ((k + DEPTH - 1) / DEPTH) * ((m + ROWS - 1) / ROWS) * ((n + WIDTH - 1) / WIDTH),
                  lines = ahead && tiles ? ahead->lines / tiles + 1 : 0; /* beside a tile */
@@ -346,7 +349,7 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             if (x.packed)
                 NAME(pack_rows)(block, top, sa, high, depth);
             size_t j = 0;
-            for (; high == 1 && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH) {
+            for (; high == 1 && !panels && sb.column == 1 && n - j >= WIDEST / 2 * WIDTH; j += WIDEST / 2 * WIDTH) {
                 size_t at = i0 * n + j;
                 if (ahead)
                     tp_ahead_ask(ahead, WIDEST / 2 * lines);
@@ -356,10 +359,12 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             }
             for (; j < n; j += WIDTH) {
                 size_t columns = n - j < WIDTH ? n - j : WIDTH;
-                bool packs = high > FEW_ROWS || columns < WIDTH || sb.column != 1,
-                     at_once = packs && columns == WIDTH && sb.column == 1;
+                const bool there = panels && (panels->filled || i0);
+                bool packs = panels || high > FEW_ROWS || columns < WIDTH || sb.column != 1,
+                     at_once = packs && !there && columns == WIDTH && sb.column == 1 && high >= ROWS;
+                ELEMENT *panel = panels ? (ELEMENT *)panels->at + j * k + t * WIDTH : room;
                 const ELEMENT *y = packs ? panel : b + t * ldb + j;
-                if (packs && !at_once)
+                if (packs && !there && !at_once)
                     NAME(pack_columns)(panel, b + t * ldb + j * sb.column, sb, depth, columns);
                 for (size_t i = 0, rows; i < high; i += rows) {
                     rows = NAME(height)(high - i);
@@ -382,7 +387,17 @@ static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT
             }
         }
     }
+    if (panels)
+        panels->filled = true;
 }
+
+#ifndef BY_PANELS
+static ATTRIBUTE void NAME(multiply)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa, const ELEMENT *b,
+                                     tp_steps sb, ELEMENT *r, const ELEMENT *base, ELEMENT *onto, tp_ahead *ahead)
+{
+    NAME(multiply_by_panels)(m, n, k, a, sa, b, sb, r, base, onto, ahead, NULL);
+}
+#endif
 
 #undef NAME
 #undef vector

@@ -226,7 +226,7 @@ void tp_ahead_copy(tp_machine *m, const tp_cells *c)
 {
     size_t size = tp_dtype_size(c->dtype), row = (size_t)c->dims[c->rank - 1], bytes = c->n * size;
     tp_ahead *a = &m->ahead;
-    if (c->flat_row || !row || bytes > MOST)
+    if (c->flat_row || !row || bytes > MOST || tp_is_packed(m, c))
         return;
     tp_ahead_part p = {c->data, 0, 1, bytes};
     if (c->viewed)

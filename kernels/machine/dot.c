@@ -266,11 +266,11 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 }
 
 static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r,
-                     const void *base, void *onto, tp_ahead *ahead, void *room)
+                     const void *base, void *onto, tp_ahead *ahead, void *room, tp_panels *panels)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
-    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, panels); break;
     case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
@@ -457,12 +457,14 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     }
     if (as_it_is(sums_of(acc), out->dtype))
         pr = out->own;
+    tp_panels *panels =
+        acc == ACC_F32 && la.batch == 1 && y == b->data ? tp_panels_of(m, mm, b->data, sy.row, sy.column, k, n) : NULL;
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
         multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
-                 ahead, room);
+                 ahead, room, panels);
         add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
                     (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(room - of_offsets));
     }

@@ -161,6 +161,7 @@ typedef struct tp_machine {
     bool *shows;               /* shown.c, per value: a load that may show its operand's memory; NULL: none may */
     bool *added;               /* sums.c, per value: a product that goes to an operand as part of a sum; NULL: none */
     bool *chosen;              /* ... of which the mask of a `where` may leave out rows; NULL as well */
+    struct tp_packs *packs;    /* packs.c; NULL: none yet */
     uint8_t *pure;             /* fuse.c, per value: what tp_is_pure() said of its statement; NULL: nothing was asked */
     uint32_t *uses;            /* uses.c: per value: places that look at it; 2: one that may do so again */
     tp_quick *quick;           /* quick.c, per value; NULL: none */
@@ -294,6 +295,12 @@ bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i);
  * of which pieces that do not end a row are `multiple`s, or `rows` whole rows side by side. False: nothing was done. */
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
+
+/* packs.c: second operands of products that come again, packed once */
+/* Where b, the second operand of a product of so many rows is packed, or will be; NULL: nowhere. */
+bool tp_is_packed(const tp_machine *m, const tp_cells *b);
+struct tp_panels *tp_panels_of(tp_machine *m, size_t rows, const float *b, size_t row, size_t column, size_t k,
+                               size_t n);
 
 /* sums.c: products that are added to an operand, once uses are counted */
 void tp_sums_prepare(tp_machine *m);
