@@ -52,6 +52,7 @@ static const struct {
 enum { NDRAWS = sizeof DRAWS / sizeof *DRAWS };
 
 enum { KERNEL, REFERENCE }; /* the sides of a point */
+enum { WORK_MIB = 1024 };
 
 static const tp_program *reference_of(const asking *x, const tp_look *p)
 {
@@ -77,14 +78,14 @@ static tp_demand *evaluator(const asking *x, const tp_look *p, int side, tp_doma
 
 /* Gates that fade over thousands of rows reach exponents far beyond TP_FIELD_FAR, at once in the reference and step
  * by step in the kernel: only what no sum of gates reaches is a mask. */
-static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
+static tp_domain *residues(asking *x, tp_arena *a, uint64_t oracle, bool ordered)
 {
     enum { FAR = 1 << 20 };
     tp_field_options o = {
         .seed = x->o->seed + 1, .oracle = x->o->seed + oracle, .ordered = ordered, .far = (double)FAR};
     if (!x->tables)
         x->tables = tp_field_new(x->keep, o);
-    return tp_field_like(x->work, x->tables, o);
+    return tp_field_like(a, x->tables, o);
 }
 
 /* One side within what it may take now. The evaluator is kept for the next
@@ -92,7 +93,7 @@ static tp_domain *residues(asking *x, uint64_t oracle, bool ordered)
 static tp_demand_value residue(asking *x, const tp_look *p, int side)
 {
     if (!x->shared[side]) {
-        x->fields[side] = residues(x, side == REFERENCE ? 1 : 2, false);
+        x->fields[side] = residues(x, x->work, side == REFERENCE ? 1 : 2, false);
         x->shared[side] = evaluator(x, p, side, x->fields[side], DRAWS[x->draw].family, DRAWS[x->draw].seed);
     }
     tp_demand_allow(x->shared[side], x->cap < x->rest ? x->cap : x->rest);
@@ -103,25 +104,24 @@ static tp_demand_value residue(asking *x, const tp_look *p, int side)
     return v;
 }
 
-/* The same by another oracle, whatever is left: differences are rare. */
-static tp_demand_value residue_by(asking *x, const tp_look *p, int side, uint64_t oracle)
+/* By an evaluator for it alone, whose memory is given back: its number in the rounding domain, or (oracle over 0) its
+ * residue, whatever is left: differences are rare. */
+static tp_demand_value value_once(asking *x, const tp_look *p, int side, uint64_t oracle, bool ordered,
+                                  tp_demand_family family, uint64_t seed)
 {
-    tp_domain *d = residues(x, oracle, false);
-    return tp_demand_element(evaluator(x, p, side, d, DRAWS[x->draw].family, DRAWS[x->draw].seed), p->output, p->at);
-}
-
-/* The same with maxima by the order of these numbers, whatever is left. */
-static tp_demand_value residue_by_order(asking *x, const tp_look *p, int side, tp_demand_family family)
-{
-    tp_demand *d = evaluator(x, p, side, residues(x, 1, true), family, DRAWS[x->draw].seed);
-    return tp_demand_element(d, p->output, p->at);
+    asking here = *x;
+    here.work = tp_arena_child_limited(x->work, (size_t)WORK_MIB << 20);
+    tp_domain *d = oracle ? residues(x, here.work, oracle, ordered) : tp_rounding_new(here.work);
+    tp_demand_value v = tp_demand_element(evaluator(&here, p, side, d, family, seed), p->output, p->at);
+    v.why = v.why.n ? tp_printf(x->work, "%.*s", TP_FMT(v.why)) : v.why;
+    tp_arena_free(here.work);
+    return v;
 }
 
 static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
 {
     tp_demand_family family = (tp_demand_family)(round % TP_DEMAND_FAMILIES);
-    tp_demand *d = evaluator(x, p, side, tp_rounding_new(x->work), family, (uint64_t)round);
-    tp_demand_value v = tp_demand_element(d, p->output, p->at);
+    tp_demand_value v = value_once(x, p, side, 0, false, family, (uint64_t)round);
     x->numbers -= v.work;
     return v;
 }
@@ -129,8 +129,7 @@ static tp_demand_value number(asking *x, const tp_look *p, int side, int round)
 /* The same with other numbers, few of which are equal, and maxima by their order. */
 static tp_demand_value residue_of_draw(asking *x, const tp_look *p, int side, uint64_t draw)
 {
-    tp_domain *d = residues(x, 1, true);
-    tp_demand_value v = tp_demand_element(evaluator(x, p, side, d, TP_DEMAND_FINE, draw), p->output, p->at);
+    tp_demand_value v = value_once(x, p, side, 1, true, TP_DEMAND_FINE, draw);
     x->rest -= v.work;
     return v;
 }
@@ -186,8 +185,8 @@ static opinion compare_ordered(asking *x, const tp_look *p, tp_demand_value *ker
 {
     const tp_demand_family FAMILIES[] = {DRAWS[x->draw].family, TP_DEMAND_ROWS, TP_DEMAND_COLUMNS};
     for (size_t f = 0; f < (p->telling ? sizeof FAMILIES / sizeof *FAMILIES : 1); f++) {
-        tp_demand_value r = residue_by_order(x, p, REFERENCE, FAMILIES[f]),
-                        k = residue_by_order(x, p, KERNEL, FAMILIES[f]);
+        tp_demand_value r = value_once(x, p, REFERENCE, 1, true, FAMILIES[f], DRAWS[x->draw].seed),
+                        k = value_once(x, p, KERNEL, 1, true, FAMILIES[f], DRAWS[x->draw].seed);
         bool both = r.outcome == TP_DEMAND_VALUE && k.outcome == TP_DEMAND_VALUE;
         if (f > 0 && (!both || same_word(&k, &r) || r.tied || k.tied))
             continue;
@@ -208,7 +207,7 @@ static opinion compare_residues(asking *x, const tp_look *p, tp_demand_value *ke
         return SAME;
     bool by_order = tp_field_log_of(x->fields[KERNEL])->oracle;
     if (tp_field_log_of(x->fields[REFERENCE])->oracle) {
-        tp_demand_value again = residue_by(x, p, REFERENCE, 3);
+        tp_demand_value again = value_once(x, p, REFERENCE, 3, false, DRAWS[x->draw].family, DRAWS[x->draw].seed);
         by_order = again.outcome != TP_DEMAND_VALUE || !same_word(&again, reference);
     }
     return by_order ? compare_ordered(x, p, kernel, reference) : OTHER;
@@ -668,7 +667,6 @@ static void on_own_stack(void *arg)
 
 void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *o, tp_opinion *out)
 {
-    enum { WORK_MIB = 1024 };
     asking x = {.keep = a, .spec = s, .o = o, .out = out};
     deep_call c = {&x, TP_OK};
     tp_str why;

@@ -129,10 +129,7 @@ static void prepare_values(tp_machine *m)
                 tp_trap_raise(m, TP_RULE_EXTENT, (tp_str){NULL, 0}, "a value in the body has the dimension %lld",
                               (long long)dims[d]);
         }
-        if (m->domain)
-            tp_cells_init(m->arena, &m->values[v], x->dtype, x->rank, dims);
-        else
-            tp_cells_init_unset(m->arena, &m->values[v], x->dtype, x->rank, dims);
+        tp_cells_init_unset(m->arena, &m->values[v], x->dtype, x->rank, dims);
         if (x->dtype == TP_WEAK_INT)
             *(int64_t *)m->values[v].data =
                 eval(m, x->meaning, TP_RULE_INDEX_OVERFLOW, "an integer in the body", m->k->name);

@@ -33,7 +33,7 @@ void tp_planes_materialise(tp_machine *m, tp_cells *c)
 
 tp_lanes tp_planes_result(tp_machine *m, tp_cells *out)
 {
-    tp_planes_room(m, out);
+    tp_planes_room_unset(m, out); /* a domain writes all of it, or it is not looked at */
     tp_lanes r = tp_lanes_of(out);
     memcpy(r.plane, out->room, sizeof r.plane);
     return r;
