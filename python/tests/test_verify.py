@@ -493,3 +493,31 @@ def test_contracts_of_the_tables_of_a_call(given):
     report = tileproof.verify(gather, lambda t, x: x[t], *args, tables="inferred", **given)
     assert report.ok and "contracts inferred from one call" in str(report) and "is open" not in str(report), report
     assert not tileproof.verify(gather, lambda t, x: x[t], *args, tables=False, **given).rules
+
+
+@pytest.mark.parametrize(("factor", "same"), [(1, True), (1.00003, False)])
+def test_sums_that_cancel_are_compared_beside_their_own_rounding(factor, same):
+    """0.1 + 0.2 - 0.3 is 0 or a unit of the last place, in all elements: their root mean square is no scale."""
+    def body(x_ref, o_ref):
+        o_ref[...] = (x_ref[0] + x_ref[1]) + x_ref[2] * factor
+
+    def total(x):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape[1:], x.dtype), interpret=True)(x) * 1
+
+    x = jnp.stack([jnp.full((8, 128), v, jnp.float32) for v in (0.1, 0.2, -0.3)])
+    report = tileproof.verify(total, lambda x: x[0] + (x[1] + x[2]), x)
+    assert report.ok is same, report
+    assert not tileproof.verify(total, lambda x: x[0] + (x[1] + x[2]), x, atol=1e-3).ok
+
+
+@pytest.mark.parametrize(("wrong", "same"), [(0, True), (1, False)])
+def test_a_decision_is_no_rounding(wrong, same):
+    """Integers as floats: floor decides otherwise next to each of them."""
+    def body(x_ref, o_ref):
+        o_ref[...] = jnp.floor(x_ref[...]) + wrong * (x_ref[...] == 3)
+
+    def floored(x):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x) * 1
+
+    x = jnp.arange(1024, dtype=jnp.float32).reshape(8, 128) % 7
+    assert tileproof.verify(floored, jnp.floor, x).ok is same
