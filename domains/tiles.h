@@ -373,7 +373,9 @@ static ATTRIBUTE void NAME(multiply_by_panels)(size_t m, size_t n, size_t k, con
                     ELEMENT *sum = last ? last + at : NULL;
                     if (ahead)
                         tp_ahead_ask(ahead, lines);
-                    if (at_once && n - j >= 2 * WIDTH)
+                    if (there && n - j > WIDTH)
+                        NAME(fetch)(panel + k * WIDTH, WIDTH, i * depth / high, (i + rows) * depth / high);
+                    else if (at_once && n - j >= 2 * WIDTH)
                         NAME(fetch)(b + t * ldb + j + WIDTH, ldb, i * depth / high, (i + rows) * depth / high);
                     else if (at_once && t + depth < k)
                         NAME(fetch)(b + (t + depth) * ldb, ldb, i * depth / high, (i + rows) * depth / high);
