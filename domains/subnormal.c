@@ -25,6 +25,12 @@ typedef struct marks {
 
 static const uint32_t EXPONENT = 0x7f800000, MANTISSA = 0x7fffff, SIGN = 0x80000000;
 
+/* The first n, or all. */
+static __mmask16 lanes(size_t n)
+{
+    return (__mmask16)((1U << (n < LANES ? n : LANES)) - 1);
+}
+
 static ATTRIBUTE __mmask16 subnormal_lanes(__m512i x)
 {
     return (__mmask16)(_mm512_testn_epi32_mask(x, _mm512_set1_epi32((int)EXPONENT)) &
@@ -56,7 +62,7 @@ static ATTRIBUTE void count_line(census *c, const float *x, size_t n, size_t ste
     size_t i = 0;
     __mmask16 strange = 0;
     for (; step == 1 && i < n; i += LANES) {
-        __mmask16 some = n - i < LANES ? (__mmask16)((1U << (n - i)) - 1) : (__mmask16)-1;
+        __mmask16 some = lanes(n - i);
         __m512i v = _mm512_maskz_loadu_epi32(some, x + i);
         c->subnormal += (size_t)__builtin_popcount(subnormal_lanes(v));
         strange |= _mm512_cmpeq_epi32_mask(_mm512_and_epi32(v, exponent), exponent);
@@ -89,13 +95,13 @@ static ATTRIBUTE void mark_rows(marks *to, const float *a, tp_steps s, size_t ro
     memset(to, 0, (rows + ROWS - 1) / ROWS * sizeof *to);
     for (size_t i = 0; s.column == 1 && i < rows; i++)
         for (size_t t = 0; t < depth; t += LANES) {
-            __mmask16 some = depth - t < LANES ? (__mmask16)((1U << (depth - t)) - 1) : (__mmask16)-1;
+            __mmask16 some = lanes(depth - t);
             uint64_t found = subnormal_lanes(_mm512_maskz_loadu_epi32(some, a + i * s.row + t));
             to[i / ROWS].bits[t / 64] |= found << t % 64;
         }
     for (size_t t = 0; s.column != 1 && t < depth; t++)
         for (size_t i = 0; i < rows; i += LANES) {
-            __mmask16 some = rows - i < LANES ? (__mmask16)((1U << (rows - i)) - 1) : (__mmask16)-1;
+            __mmask16 some = lanes(rows - i);
             unsigned found = 0;
             if (s.row == 1)
                 found = subnormal_lanes(_mm512_maskz_loadu_epi32(some, a + i + t * s.column));
