@@ -13,6 +13,48 @@ enum {
     MOST_GUESSED = 6, /* cases, while guessing */
 };
 
+/* ---- copies, moved ---- */
+
+fleet fleet_copy(proof *x, const fleet *all)
+{
+    fleet c = {0};
+    for (uint32_t i = 0; i < all->len; i++)
+        tp_push(x->a->arena, c, all->at[i]);
+    return c;
+}
+
+static void move_place(proof *x, tp_place *at, const tp_expr *with, uint32_t n)
+{
+    for (uint32_t d = 0; d < at->rank; d++) {
+        at->start[d] = tp_expr_subst(x->a->p, at->start[d], with, n);
+        at->size[d] = tp_expr_subst(x->a->p, at->size[d], with, n);
+    }
+}
+
+void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n)
+{
+    y->guard = tp_expr_subst(x->a->p, y->guard, with, n);
+    move_place(x, &y->event.place, with, n);
+    move_place(x, &y->event.from, with, n);
+    move_place(x, &y->event.counter, with, n);
+    y->event.bits = tp_expr_subst(x->a->p, y->event.bits, with, n);
+}
+
+/* The copies with `value` for the symbol, under one condition more. */
+void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when)
+{
+    tp_exprs *p = x->a->p;
+    uint32_t n = tp_sym_count(p);
+    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
+    with[sym] = value;
+    for (uint32_t i = 0; i < from->len; i++) {
+        flight y = from->at[i];
+        fleet_put(x, &y, with, n);
+        y.guard = tp_and(p, y.guard, when);
+        tp_push(x->a->arena, *into, y);
+    }
+}
+
 /* ---- questions ---- */
 
 /* Does e speak of the step or of a turn? What speaks of sizes alone would narrow the domain of a claim. */

@@ -16,46 +16,6 @@ enum { MOST_ROUNDS = 5, FEW_ROUNDS = 2 /* where a set that lasts is found otherw
 
 /* ---- steps and turns ---- */
 
-fleet fleet_copy(proof *x, const fleet *all)
-{
-    fleet c = {0};
-    for (uint32_t i = 0; i < all->len; i++)
-        tp_push(x->a->arena, c, all->at[i]);
-    return c;
-}
-
-static void move_place(proof *x, tp_place *at, const tp_expr *with, uint32_t n)
-{
-    for (uint32_t d = 0; d < at->rank; d++) {
-        at->start[d] = tp_expr_subst(x->a->p, at->start[d], with, n);
-        at->size[d] = tp_expr_subst(x->a->p, at->size[d], with, n);
-    }
-}
-
-void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n)
-{
-    y->guard = tp_expr_subst(x->a->p, y->guard, with, n);
-    move_place(x, &y->event.place, with, n);
-    move_place(x, &y->event.from, with, n);
-    move_place(x, &y->event.counter, with, n);
-    y->event.bits = tp_expr_subst(x->a->p, y->event.bits, with, n);
-}
-
-/* The copies with `value` for the symbol, under one condition more. */
-void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when)
-{
-    tp_exprs *p = x->a->p;
-    uint32_t n = tp_sym_count(p);
-    tp_expr *with = TP_NEWN(x->a->arena, tp_expr, n);
-    with[sym] = value;
-    for (uint32_t i = 0; i < from->len; i++) {
-        flight y = from->at[i];
-        fleet_put(x, &y, with, n);
-        y.guard = tp_and(p, y.guard, when);
-        tp_push(x->a->arena, *into, y);
-    }
-}
-
 static bool same_copy(proof *x, const flight *a, const flight *b)
 {
     return a->wait == b->wait && a->twin.id == b->twin.id && !fleet_never_lies(x, a, b) &&
@@ -136,6 +96,22 @@ static fleet lasting(proof *x, const fleet *first, uint32_t sym)
         wide.at[i].guard = guard;
     }
     return wide;
+}
+
+/* They last until a turn ends them: where the copies of the first turn never meet the wait that does, as in a last turn
+ * that is known to be another one, a turn that finds them tells. */
+static void last_until_ended(proof *x, flight_span s, fleet *wide)
+{
+    proof guess = *x;
+    fleet now = fleet_copy(x, wide);
+    guess.guessing = true;
+    once(&guess, s, &now);
+    x->questions = guess.questions;
+    for (uint32_t i = 0; i < wide->len && i < now.len; i++) {
+        flight *y = &wide->at[i];
+        if (y->event.syntax == now.at[i].event.syntax && !fleet_follows(x, &y->guard, 1, now.at[i].guard))
+            y->guard = now.at[i].guard;
+    }
 }
 
 /* Copies of one start with the same sides, of which one at most is in flight, become one, which is in flight where one
@@ -280,8 +256,10 @@ static bool guess_left(proof *x, flight_span s, tp_expr turn, const fleet *all, 
     }
     if (said && guess_joined(x, s, turn, all, &first, left))
         return true;
-    if (!said || !guess_lasting(x, s, turn, all, left))
+    if (!said || !guess_lasting(x, s, turn, all, left)) {
         *left = lasting(x, &first, (uint32_t)tp_expr_get(x->a->p, turn)->value);
+        last_until_ended(x, s, left);
+    }
     return true;
 }
 

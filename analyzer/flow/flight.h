@@ -78,7 +78,7 @@ bool flight_start_family(proof *x, flight_span s, tp_expr turn, tp_expr count, f
 bool flight_end_families(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all);
 /* Events of this kind among those of a span; loops that move data count as all kinds. */
 uint32_t flight_count(const proof *x, flight_span s, tp_flow_event_kind kind);
-/* flight.c: the symbols of the copy replaced. */
+/* fleet.c: the symbols of the copy replaced. */
 void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n);
 /* next.c: does `turn` count steps, of a body that keeps integers in SMEM, or turns of a loop that carries some which
  * are no function of the turn? Then what is left is said over what the next one finds. */
