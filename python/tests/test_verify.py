@@ -521,3 +521,18 @@ def test_a_decision_is_no_rounding(wrong, same):
 
     x = jnp.arange(1024, dtype=jnp.float32).reshape(8, 128) % 7
     assert tileproof.verify(floored, jnp.floor, x).ok is same
+
+
+@pytest.mark.parametrize(("left_out", "same"), [(0, True), (1, False), (16, False)])
+def test_what_many_decisions_make_is_no_rounding(left_out, same):
+    """Labels as floats: next to each of them none is equal, and the share of equal ones moves by all of itself."""
+    def body(x_ref, y_ref, o_ref):
+        equal = x_ref[left_out:] == y_ref[left_out:]
+        o_ref[...] = jnp.full(o_ref.shape, jnp.sum(jnp.where(equal, 1.0, 0.0)) / x_ref.size)
+
+    def share(x, y):
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype), interpret=True)(x, y) * 1
+
+    x = jnp.arange(128 * 128, dtype=jnp.float32).reshape(128, 128) % 5
+    y = jnp.where(x == 3, 1, x)
+    assert tileproof.verify(share, lambda x, y: jnp.full((8, 128), jnp.mean(x == y)), x, y).ok is same

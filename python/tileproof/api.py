@@ -235,7 +235,7 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     default tolerance() of the results of both, and none for integers and bools.
     Without `atol`, an element may also differ by what rounding makes of the
     reference itself: as far as it moves where its inputs move by 16 units of
-    float32. Of sums that cancel nothing else is left.
+    float32, jumps of decisions apart. Of sums that cancel nothing else is left.
     `blame`: whether to look for the place where a difference begins, some seconds at most.
     Raises Unsupported for what the importer or the engine cannot follow.
     """
@@ -264,26 +264,31 @@ def _said(reference: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def _noise(reference: Callable[..., Any], args: tuple[Any, ...], want: list[Any]) -> list[Any] | None:
-    """By element of each result, a quarter of how far the reference moves where every float of `args` moves by up to 64 units of float32: where it is steady, as far as with 16; where it decides otherwise there, less than the decision makes."""
+    """By element of each result, how far the reference moves where each float of `args` moves by 8 to 16 units of float32: a third of what lies between that and four times as much. A decision that turns there turns for both, so that its jump is no part of it."""
     import jax
     import numpy as np
 
-    random, moved = np.random.default_rng(0), [np.zeros(np.shape(w)) for w in want]
+    moved = [np.zeros(np.shape(w)) for w in want]
 
-    def move(a: Any) -> Any:
-        if getattr(a, "dtype", None) not in (np.float32, np.float64):
-            return a
-        return (np.asarray(a) * (1 + random.uniform(-1, 1, np.shape(a)) * 2.0**-17)).astype(a.dtype)
+    def where(turn: int, times: int) -> list[Any]:
+        random = np.random.default_rng(turn)
+
+        def move(a: Any) -> Any:
+            if getattr(a, "dtype", None) not in (np.float32, np.float64):
+                return a
+            units = random.integers(8, 17, np.shape(a)) * random.choice((-1, 1), np.shape(a))
+            return (np.asarray(a) * (1 + units * times * 2.0**-23)).astype(a.dtype)
+
+        return [np.asarray(r, np.float64) for r in jax.tree_util.tree_leaves(_said(reference, jax.tree_util.tree_map(move, args)))]
 
     try:
-        for _ in range(4):
-            here = jax.tree_util.tree_leaves(_said(reference, jax.tree_util.tree_map(move, args)))
+        for turn in range(4):
             with np.errstate(invalid="ignore"):  # inf - inf
-                for m, w, h in zip(moved, want, here, strict=True):
-                    np.fmax(m, np.abs(np.asarray(h, np.float64) - np.asarray(w, np.float64)), out=m)
+                for m, near, far in zip(moved, where(turn, 1), where(turn, 4), strict=True):
+                    np.fmax(m, np.abs(far - near), out=m)
     except Exception:  # noqa: BLE001  it has no value there
         return None
-    return [np.where(np.isfinite(m), m, 0) / 4 for m in moved]
+    return [np.where(np.isfinite(m), m, 0) / 3 for m in moved]
 
 
 def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None, noise: list[Any] | None = None) -> str | None:
