@@ -151,18 +151,29 @@ static void check(const tp_multiplier *by, shape s, const magnitudes *what, tp_r
     free(a), free(b), free(want), free(base), free(got), free(onto);
 }
 
-static void bfloat16_is_summed_in_one_order(void **state)
+/* Each set that runs here, and so many rounds, of which each has its own numbers. */
+static void by_each_set(unsigned rounds, uint64_t stream,
+                        void (*one)(const tp_multiplier *by, tp_rng *rng, unsigned round))
 {
-    enum { ROUNDS = 600 };
     size_t n;
     const tp_multiplier *all = tp_multipliers(&n);
-    (void)state;
     for (const tp_multiplier *by = all; by < all + n; by++)
-        for (unsigned round = 0; by->runs_here() && round < ROUNDS; round++) {
-            tp_rng rng = tp_rng_new(round, 0x62663136);
-            shape s = random_shape(&rng);
-            check(by, s, &MAGNITUDES[round % (sizeof MAGNITUDES / sizeof *MAGNITUDES)], &rng, round);
+        for (unsigned round = 0; by->runs_here() && round < rounds; round++) {
+            tp_rng rng = tp_rng_new(round, stream);
+            one(by, &rng, round);
         }
+}
+
+static void in_one_order(const tp_multiplier *by, tp_rng *rng, unsigned round)
+{
+    shape s = random_shape(rng);
+    check(by, s, &MAGNITUDES[round % (sizeof MAGNITUDES / sizeof *MAGNITUDES)], rng, round);
+}
+
+static void bfloat16_is_summed_in_one_order(void **state)
+{
+    (void)state;
+    by_each_set(600, 0x62663136, in_one_order);
 }
 
 /* ---- at the end of memory, and at its begin ---- */
@@ -192,39 +203,37 @@ static void take_down(fenced f)
 
 typedef enum kind { FLOATS, WIDENED, INT8, BFLOATS, KINDS } kind;
 
+static void within_operands(const tp_multiplier *by, tp_rng *rng, unsigned round)
+{
+    shape s = random_shape(rng);
+    kind what = (kind)(round % KINDS);
+    if ((what == INT8 && !(by->quads && by->quads_run_here())) || (what == BFLOATS && !by->bfloats))
+        return;
+    const size_t size = what == BFLOATS ? 2 : 4, cells = s.m * s.n * 4;
+    const bool at_end = tp_rng_below(rng, 4), columns_of_a = tp_rng_below(rng, 2) && what != INT8,
+               columns_of_b = tp_rng_below(rng, 2) && what != INT8, adds = tp_rng_below(rng, 2);
+    fenced a = fence(s.m * s.k * size, at_end), b = fence(s.k * s.n * size, at_end), r = fence(cells, at_end),
+           base = fence(cells, at_end), onto = fence(cells, at_end),
+           room = fence(what == BFLOATS ? tp_bfloats_room(s.m, s.n, s.k) : 1, at_end);
+    tp_steps sa = columns_of_a ? (tp_steps){1, s.m} : (tp_steps){s.k, 1},
+             sb = columns_of_b ? (tp_steps){1, s.k} : (tp_steps){s.n, 1};
+    void *to = adds ? onto.at : NULL;
+    switch (what) {
+    case FLOATS: by->f32(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, NULL); break;
+    case WIDENED: by->widened(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+    case INT8: by->quads(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+    case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at); break;
+    case KINDS: break;
+    }
+    fenced used[] = {a, b, r, base, onto, room};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        take_down(used[i]);
+}
+
 static void products_stay_within_their_operands(void **state)
 {
-    enum { ROUNDS = 600 };
-    size_t n;
-    const tp_multiplier *all = tp_multipliers(&n);
     (void)state;
-    for (const tp_multiplier *by = all; by < all + n; by++)
-        for (unsigned round = 0; by->runs_here() && round < ROUNDS; round++) {
-            tp_rng rng = tp_rng_new(round, 0x66656e63);
-            shape s = random_shape(&rng);
-            kind what = (kind)(round % KINDS);
-            if ((what == INT8 && !(by->quads && by->quads_run_here())) || (what == BFLOATS && !by->bfloats))
-                continue;
-            const size_t size = what == BFLOATS ? 2 : 4, cells = s.m * s.n * 4;
-            const bool at_end = tp_rng_below(&rng, 4), columns_of_a = tp_rng_below(&rng, 2) && what != INT8,
-                       columns_of_b = tp_rng_below(&rng, 2) && what != INT8, adds = tp_rng_below(&rng, 2);
-            fenced a = fence(s.m * s.k * size, at_end), b = fence(s.k * s.n * size, at_end), r = fence(cells, at_end),
-                   base = fence(cells, at_end), onto = fence(cells, at_end),
-                   room = fence(what == BFLOATS ? tp_bfloats_room(s.m, s.n, s.k) : 1, at_end);
-            tp_steps sa = columns_of_a ? (tp_steps){1, s.m} : (tp_steps){s.k, 1},
-                     sb = columns_of_b ? (tp_steps){1, s.k} : (tp_steps){s.n, 1};
-            void *to = adds ? onto.at : NULL;
-            switch (what) {
-            case FLOATS: by->f32(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, NULL); break;
-            case WIDENED: by->widened(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
-            case INT8: by->quads(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
-            case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at); break;
-            case KINDS: break;
-            }
-            fenced used[] = {a, b, r, base, onto, room};
-            for (size_t i = 0; i < sizeof used / sizeof *used; i++)
-                take_down(used[i]);
-        }
+    by_each_set(600, 0x66656e63, within_operands);
 }
 
 /* ---- second operands that are packed once ---- */
@@ -281,15 +290,8 @@ static void packed_once(const tp_multiplier *by, tp_rng *rng, unsigned round)
 
 static void what_is_packed_once_gives_the_same_numbers(void **state)
 {
-    enum { ROUNDS = 200 };
-    size_t n;
-    const tp_multiplier *all = tp_multipliers(&n);
     (void)state;
-    for (const tp_multiplier *by = all; by < all + n; by++)
-        for (unsigned round = 0; by->runs_here() && round < ROUNDS; round++) {
-            tp_rng rng = tp_rng_new(round, 0x7061636b);
-            packed_once(by, &rng, round);
-        }
+    by_each_set(200, 0x7061636b, packed_once);
 }
 
 int main(void)
