@@ -264,13 +264,12 @@ void tp_proven_by_map(tp_analysis *a, const tp_operand *o, const tp_claim *c);
 /* First array element of the window in dimension d, over sizes and axes; may
  * be negative with padding. */
 tp_expr tp_window_start(tp_analysis *a, const tp_operand *o, uint32_t d);
-/* tp_window_meets() for every window for which TP101 was violated, as premises, at this
- * step and at the first and last ones: sizes at which TP101 fails for some step
- * are not judged by other rules. At most TP_GRANTED are written; their number. */
+/* tp_window_meets() for every window for which TP101 was violated, as premises, at the
+ * first and last steps and, for a claim over_steps, at this one: sizes at which TP101
+ * fails for some step are not judged by other rules. At most TP_GRANTED are written;
+ * their number. */
 enum { TP_GRANTED = 48 };
-uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises);
-/* Those without this step, for a claim about sizes alone. */
-uint32_t tp_meeting_at_corners(tp_analysis *a, tp_expr *premises);
+uint32_t tp_meeting_windows(tp_analysis *a, bool over_steps, tp_expr *premises);
 /* Every axis that the map of o mentions can be told from the window. */
 bool tp_map_tells_axes(tp_analysis *a, const tp_operand *o, bool *mentioned);
 /* e with the axes of another step: 0 this, 1 the second, 2 the third. */

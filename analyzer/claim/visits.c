@@ -63,25 +63,23 @@ static void find_meeting(tp_analysis *a)
     a->nmeeting = n;
 }
 
-uint32_t tp_meeting_windows(tp_analysis *a, tp_expr *premises)
+static bool speaks_of_step(tp_analysis *a, tp_expr e)
 {
+    bool speaks = false;
+    for (uint32_t x = 0; x < a->k->naxes; x++)
+        speaks |= tp_expr_mentions(a->p, e, a->k->axes[x].sym);
+    return speaks;
+}
+
+uint32_t tp_meeting_windows(tp_analysis *a, bool over_steps, tp_expr *premises)
+{
+    uint32_t n = 0;
     if (!a->meeting || a->meeting_rule != a->rule)
         find_meeting(a);
     tp_assert(a->nmeeting <= TP_GRANTED);
-    memcpy(premises, a->meeting, a->nmeeting * sizeof *premises);
-    return a->nmeeting;
-}
-
-uint32_t tp_meeting_at_corners(tp_analysis *a, tp_expr *premises)
-{
-    uint32_t all = tp_meeting_windows(a, premises), n = 0;
-    for (uint32_t i = 0; i < all; i++) {
-        bool here = false;
-        for (uint32_t x = 0; x < a->k->naxes; x++)
-            here |= tp_expr_mentions(a->p, premises[i], a->k->axes[x].sym);
-        if (!here)
-            premises[n++] = premises[i];
-    }
+    for (uint32_t i = 0; i < a->nmeeting; i++)
+        if (over_steps || !speaks_of_step(a, a->meeting[i]))
+            premises[n++] = a->meeting[i];
     return n;
 }
 

@@ -114,7 +114,7 @@ int tp_walk_coverage(tp_analysis *a, const tp_operand *o, int64_t *env, int64_t 
     walker w = {.a = a, .o = o, .env = env, .left = MAX_STEPS, .work = tp_arena_child(a->arena)};
     for (uint32_t t = 0; t < a->k->ntables; t++)
         tp_bind_table(env, a->k->tables[t].sym, a->k->tables[t].contents);
-    w.nmeets = tp_meeting_windows(a, w.meets);
+    w.nmeets = tp_meeting_windows(a, true, w.meets);
     int r = each_size(&w, 0, block);
     tp_arena_free(w.work);
     return r;

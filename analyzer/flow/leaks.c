@@ -20,7 +20,7 @@ tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_claim c = {.over_steps = true, .premises = premises, .subject = a->k->name, .given = f->given};
     c.loc = tp_body_loc(a, u->node, u->syntax);
     c.npremises = tp_conjuncts(a, u->path, premises, PATH);
-    uint32_t windows = tp_meeting_windows(a, premises + c.npremises);
+    uint32_t windows = tp_meeting_windows(a, true, premises + c.npremises);
     c.npremises += windows;
     c.rests_on = windows ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     tp_flow_vars(a, f, u->rank, u->dims, &c);
@@ -247,7 +247,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
         output ? tp_message(a, "output `%.*s`", TP_FMT(a->k->operands[s->operand].name)) : tp_str_c(sink_text(s));
     c.npremises = tp_conjuncts(a, s->path, premises, PATH);
     c.npremises += tp_conjuncts(a, l->when, premises + c.npremises, WHEN);
-    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    uint32_t nmeeting = tp_meeting_windows(a, true, premises + c.npremises);
     c.npremises += nmeeting;
     c.rests_on = nmeeting ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     tp_flow_vars(a, f, s->rank, s->dims, &c);

@@ -93,7 +93,7 @@ static void check_uses(tp_analysis *a, const tp_flow *f)
 static void check_maps(tp_analysis *a)
 {
     tp_expr premises[TP_GRANTED];
-    uint32_t nmeeting = tp_meeting_windows(a, premises);
+    uint32_t nmeeting = tp_meeting_windows(a, true, premises);
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
         const tp_operand *o = tp_part_of_device(a->arena, &a->k->operands[i]);
         for (uint32_t d = 0; d < o->rank && !o->whole; d++) {

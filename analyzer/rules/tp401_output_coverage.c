@@ -199,7 +199,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     c.npremises = tp_nonempty_grid(a, premises);
     if (o->valid.id)
         premises[c.npremises++] = tp_valid_part(a, o);
-    uint32_t nmeeting = tp_meeting_at_corners(a, premises + c.npremises);
+    uint32_t nmeeting = tp_meeting_windows(a, false, premises + c.npremises);
     c.npremises += nmeeting;
     bool steps = a->k->naxes == 0 || tp_is_proven(a, TP_RULE_ZERO_STEP);
     c.rests_on = nmeeting ? steps ? TP_RULE_BLOCK_OUT_OF_BOUNDS : TP_RULE_ZERO_STEP ", " TP_RULE_BLOCK_OUT_OF_BOUNDS

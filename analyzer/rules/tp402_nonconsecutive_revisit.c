@@ -1,8 +1,9 @@
 #include "analyzer/claim/claim.h"
 
-static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
+static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises, bool over_steps)
 {
     tp_claim c = {.premises = premises,
+                  .over_steps = over_steps,
                   .subject = o->name,
                   .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
                   .proven = tp_message(a, "steps that write one block of `%.*s` are consecutive", TP_FMT(o->name)),
@@ -11,7 +12,7 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                       TP_S("JAX lowering and interpret=True accept it (the latter reads the block back); on a TPU the "
                            "window starts undefined")};
     c.npremises = tp_nonempty_grid(a, premises);
-    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    uint32_t nmeeting = tp_meeting_windows(a, over_steps, premises + c.npremises);
     c.npremises += nmeeting;
     c.rests_on = nmeeting ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
                                         : TP_RULE_BLOCK_OUT_OF_BOUNDS
@@ -41,7 +42,7 @@ static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32
 {
     tp_expr premises[TP_MAX_AXES + TP_GRANTED];
     const tp_axis *x = &a->k->axes[out], *y = &a->k->axes[in];
-    tp_claim c = revisit(a, o, premises);
+    tp_claim c = revisit(a, o, premises, false);
     c.goal = either(a, mk(a, TP_E_LE, x->steps, num(a, 1)), mk(a, TP_E_LE, y->steps, num(a, 1)));
     c.label = tp_message(a, "depends on %.*s, not on the slower axis %.*s", TP_FMT(y->name), TP_FMT(x->name));
     tp_finding *f = tp_claim_check(a, &c, NULL);
@@ -70,7 +71,7 @@ static tp_expr before(tp_analysis *a, int first, int second)
 static void check_map(tp_analysis *a, const tp_operand *o)
 {
     tp_expr premises[2 * TP_MAX_AXES + TP_GRANTED + TP_MAX_RANK + 2], same = num(a, 1);
-    tp_claim c = revisit(a, o, premises);
+    tp_claim c = revisit(a, o, premises, true);
     for (uint32_t d = 0; d < o->rank; d++) {
         premises[c.npremises++] = mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 2));
         same = both(a, same, mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 1)));
@@ -85,7 +86,6 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     premises[c.npremises++] = before(a, 0, 1);
     premises[c.npremises++] = before(a, 1, 2);
     c.goal = same;
-    c.over_steps = true;
     c.extra = tp_step_vars(a, 2, &c.nextra);
     c.label = TP_S("not monotone in the order of the grid");
     tp_finding *f = tp_claim_check(a, &c, NULL);
@@ -110,7 +110,7 @@ static void check(tp_analysis *a)
         if (!tells)
             check_map(a, o);
         else if (!pairs && a->k->naxes) {
-            tp_claim c = revisit(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
+            tp_claim c = revisit(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}}, true);
             tp_proven_by_map(a, o, &c);
         }
     }

@@ -1,8 +1,9 @@
 #include "analyzer/flow/flow.h"
 
-static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
+static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises, bool over_steps)
 {
     tp_claim c = {.premises = premises,
+                  .over_steps = over_steps,
                   .subject = o->name,
                   .loc = o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
                   .proven = tp_message(a, "steps that differ in a parallel axis write different blocks of `%.*s`",
@@ -10,7 +11,7 @@ static tp_claim race(tp_analysis *a, const tp_operand *o, tp_expr *premises)
                   .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                                "writer wins")};
     c.npremises = tp_nonempty_grid(a, premises);
-    uint32_t nmeeting = tp_meeting_windows(a, premises + c.npremises);
+    uint32_t nmeeting = tp_meeting_windows(a, over_steps, premises + c.npremises);
     c.npremises += nmeeting;
     c.rests_on = nmeeting ? tp_apart(o) ? TP_RULE_BLOCK_OUT_OF_BOUNDS ", " TP_RULE_OVERLAPPING_OUTPUT
                                         : TP_RULE_BLOCK_OUT_OF_BOUNDS
@@ -23,7 +24,7 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
 {
     tp_expr premises[TP_MAX_AXES + TP_GRANTED];
     const tp_axis *x = &a->k->axes[axis];
-    tp_claim c = race(a, o, premises);
+    tp_claim c = race(a, o, premises, false);
     c.goal = mk(a, TP_E_LE, x->steps, num(a, 1));
     c.violated = tp_message(a, "steps that differ in the parallel axis `%.*s` write the same block of `%.*s`",
                             TP_FMT(x->name), TP_FMT(o->name));
@@ -48,7 +49,7 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
 static void check_map(tp_analysis *a, const tp_operand *o)
 {
     tp_expr premises[TP_MAX_AXES + TP_GRANTED + TP_MAX_RANK], differ = num(a, 0);
-    tp_claim c = race(a, o, premises);
+    tp_claim c = race(a, o, premises, true);
     for (uint32_t d = 0; d < o->rank; d++)
         premises[c.npremises++] = mk(a, TP_E_EQ, o->dims[d].index, tp_at_step(a, o->dims[d].index, 1));
     for (uint32_t x = 0; x < a->k->naxes; x++) {
@@ -57,7 +58,6 @@ static void check_map(tp_analysis *a, const tp_operand *o)
             differ = either(a, differ, mk(a, TP_E_NE, here, tp_at_step(a, here, 1)));
     }
     c.goal = tp_op1(a->p, TP_E_NOT, differ);
-    c.over_steps = true;
     c.extra = tp_step_vars(a, 1, &c.nextra);
     c.violated =
         tp_message(a, "two steps that differ in a parallel axis write the same block of `%.*s`", TP_FMT(o->name));
@@ -144,7 +144,7 @@ static void check(tp_analysis *a)
         if (!tells && parallel)
             check_map(a, o);
         else if (parallel) {
-            tp_claim c = race(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}});
+            tp_claim c = race(a, o, (tp_expr[TP_MAX_AXES + TP_GRANTED]){{0}}, true);
             tp_proven_by_map(a, o, &c);
         }
     }

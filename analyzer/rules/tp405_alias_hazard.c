@@ -44,7 +44,7 @@ static uint32_t overlap(const hazard *h, const tp_expr *in_step, const tp_expr *
 static void grant_windows(hazard *h, tp_expr *premises)
 {
     h->claim.premises = premises;
-    h->claim.npremises = tp_meeting_windows(h->a, premises);
+    h->claim.npremises = tp_meeting_windows(h->a, true, premises);
     h->claim.rests_on = h->claim.npremises ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     h->claim.given = 0;
 }

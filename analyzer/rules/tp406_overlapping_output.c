@@ -21,7 +21,7 @@ static void check_output(tp_analysis *a, const tp_operand *o)
                   .violated = tp_message(a, "two different windows of `%.*s` overlap", TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this at any stage")};
     c.extra = tp_step_vars(a, 1, &c.nextra);
-    c.npremises = tp_meeting_windows(a, premises);
+    c.npremises = tp_meeting_windows(a, true, premises);
     c.rests_on = c.npremises ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     const int64_t *env;
     tp_finding *f = tp_claim_check(a, &c, &env);
