@@ -54,6 +54,25 @@ static void propose_smaller(tp_analysis *a, tp_finding *f, const tp_operand *o, 
     }
 }
 
+/* Do the buffers of all sizes fit so many bytes? */
+static bool all_fit(tp_analysis *a, tp_expr total, int64_t bytes)
+{
+    tp_claim c = {.goal = mk(a, TP_E_LE, total, num(a, bytes))};
+    return tp_claim_decide(a, &c).verdict == TP_PROVEN;
+}
+
+/* Where some sizes need `need` bytes, more than the limit. */
+static tp_str what_to_do(tp_analysis *a, tp_expr total, int64_t need)
+{
+    int64_t most = a->k->target.vmem_bytes, ask = all_fit(a, total, need) ? need : most;
+    if (need > most)
+        return TP_S("make blocks smaller");
+    if (ask == most && !all_fit(a, total, most))
+        return TP_S("make blocks smaller, or bound the sizes that they grow with");
+    return tp_message(a, "make blocks smaller, or ask the compiler for more: \"vmem_limit_bytes\": %lld",
+                      (long long)ask);
+}
+
 static void check(tp_analysis *a)
 {
     tp_vmem_sum s = tp_vmem_add_up(a);
@@ -95,10 +114,7 @@ static void check(tp_analysis *a)
     f->note = TP_S("JAX lowering and both interpreters accept it; only the TPU compiler fails (E1001). Compiler "
                    "temporaries come on top");
     if (!f->holds_when.n)
-        f->help = need <= a->k->target.vmem_bytes
-                      ? tp_message(a, "make blocks smaller, or ask the compiler for more: \"vmem_limit_bytes\": %lld",
-                                   (long long)need)
-                      : TP_S("make blocks smaller");
+        f->help = what_to_do(a, s.total, need);
 }
 
 const tp_rule tp_rule_tp301_vmem_capacity = {
