@@ -164,12 +164,27 @@ static bool too_large(const tp_obligation *o)
     return yes;
 }
 
+/* All points, where they are few. */
+static bool is_proven_by_few(tp_prover *v, const tp_obligation *o, int64_t *env, tp_decision *d)
+{
+    int few = v->o.only_solver || v->o.only_proof ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
+    v->stats.enumerated += few == 1;
+    if (few == 1)
+        *d = proven_by_points(v, o);
+    return few == 1;
+}
+
 static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
 {
     int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+    tp_decision d;
     if (too_large(o))
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     for (int thorough = 0; thorough < 2; thorough++) {
+        /* what follows from the body is asked thousands of times, and nobody asks for its proof: a few points cost less
+         * than a search for one */
+        if (thorough && o->any_case && is_proven_by_few(v, o, env, &d))
+            return d;
         bool again = v->briefly_tried && !thorough;
         const tp_proof *proof = v->o.only_solver || v->distrust || again ? NULL : tp_refute(v, o, !thorough);
         if (proof)
@@ -186,12 +201,9 @@ static tp_decision decide_now(tp_prover *v, const tp_obligation *o)
     }
     if (v->o.only_proof)
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("only a proof of our own was wanted")};
-    int few = v->o.only_solver ? -1 : tp_enumerate(v, o, FEW_POINTS, env);
-    if (few == 1) {
-        v->stats.enumerated++;
-        return proven_by_points(v, o);
-    }
-    tp_decision d = {.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
+    if (!o->any_case && is_proven_by_few(v, o, env, &d))
+        return d;
+    d = (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("no solver was allowed")};
     if (!v->o.no_solver)
         d = ask_solvers(v, o, env);
     if (d.verdict != TP_UNKNOWN || v->o.only_solver || v->o.few_points)

@@ -72,6 +72,7 @@ typedef struct watch {
     const tp_finding *f;
     bool waivers; /* are for those of the whole analysis */
     bool failed;  /* whatever is found from now on, the trial does not improve() */
+    bool another; /* for a finding that was not there before, whatever f is */
 } watch;
 
 /* By its own rule alone: most guesses fail there, and cheaply. */
@@ -86,7 +87,7 @@ static bool is_another_there(void *ctx, const tp_findings *found, uint32_t from)
 {
     watch *w = ctx;
     for (uint32_t i = from; i < found->len && !w->failed && !w->waivers; i++)
-        w->failed = tp_is_standing(&found->at[i]) && count_like(w->before, &found->at[i]) == 0;
+        w->failed = w->another = tp_is_standing(&found->at[i]) && count_like(w->before, &found->at[i]) == 0;
     return w->failed;
 }
 
@@ -128,10 +129,30 @@ static void note_gone(const tp_findings *before, const tp_findings *after, bool 
                   count_like(after, &before->at[i]) < count_like(before, &before->at[i]);
 }
 
-/* A text that is refused hides what else is wrong: what mends it has to leave nothing. */
-static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                                tp_solver *solver, bool *gone)
+/* The trials of one spec. */
+typedef struct trier {
+    tp_job *j;
+    const tp_check_settings *s;
+    tp_solver *solver;
+    uint32_t trials, executed; /* so far */
+    bool *gone;                /* by the last fix that stands: note_gone() */
+    TP_VEC(tp_str) others;     /* texts with a finding that was not there before: several findings propose the same */
+} trier;
+
+static bool is_tried(const trier *t, tp_str text)
 {
+    for (uint32_t i = 0; i < t->others.len; i++)
+        if (tp_str_eq(t->others.at[i], text))
+            return true;
+    return false;
+}
+
+/* A text that is refused hides what else is wrong: what mends it has to leave nothing. `another`: it has a finding that
+ * was not there before. */
+static trial_result whole_trial(const trier *t, tp_str text, const tp_finding *f, bool *another)
+{
+    const tp_job *j = t->j;
+    const tp_check_settings *s = t->s;
     tp_job trial;
     tp_check_settings all = *s;
     watch w = {.before = &j->report.findings, .f = f, .waivers = has_waivers(j)};
@@ -140,7 +161,7 @@ static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *
     all.analysis.enough_alone = is_still_there;
     all.analysis.enough = all.analysis.alone ? is_another_there : NULL;
     all.analysis.enough_ctx = &w;
-    try_text(j, text, &all, is_executed(f), solver, &trial);
+    try_text(j, text, &all, is_executed(f), t->solver, &trial);
     bool differs = all.equiv.until_different && trial.report.equiv && trial.report.equiv->different,
          sound = trial.report.valid && !trial.report.internal_error && !differs && !w.failed;
     for (uint32_t i = 0; i < trial.report.findings.len; i++)
@@ -149,51 +170,52 @@ static trial_result whole_trial(const tp_job *j, tp_str text, const tp_finding *
         sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     trial_result result = better ? STANDS : sound && is_executed(f) && !differs ? AGREES : FAILS;
     if (better)
-        note_gone(&j->report.findings, &trial.report.findings, gone);
+        note_gone(&j->report.findings, &trial.report.findings, t->gone);
+    *another = w.another;
     tp_job_free(&trial);
     return result;
 }
 
 /* A few cases alone: most changes of what is computed differ in each. */
-static bool survives_few_cases(const tp_job *j, tp_str text, const tp_check_settings *s, tp_solver *solver)
+static bool survives_few_cases(const trier *t, tp_str text)
 {
     static const tp_rule *const NONE[1];
-    tp_check_settings few = *s;
+    tp_check_settings few = *t->s;
     tp_job trial;
     few.cases = 1;
     few.box = 0;
     few.cases_only = few.equiv.until_different = true;
     few.analysis.only = NONE;
     few.analysis.nonly = 0;
-    try_text(j, text, &few, true, solver, &trial);
+    try_text(t->j, text, &few, true, t->solver, &trial);
     const tp_equiv *e = trial.report.valid ? trial.report.equiv : NULL;
     bool survives = e && !trial.report.internal_error && e->different + e->trapped == 0;
     tp_job_free(&trial);
     return survives;
 }
 
-static trial_result try_one(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                            tp_solver *solver, bool *gone)
+static trial_result try_one(const trier *t, tp_str text, const tp_finding *f, bool *another)
 {
-    if (is_executed(f) && !survives_few_cases(j, text, s, solver))
+    if (is_executed(f) ? !survives_few_cases(t, text) : is_tried(t, text))
         return FAILS;
-    return whole_trial(j, text, f, s, solver, gone);
+    return whole_trial(t, text, f, another);
 }
 
 /* With half of what the budget leaves. `undecided`: that did not suffice. */
-static trial_result try_within_share(const tp_job *j, tp_str text, const tp_finding *f, const tp_check_settings *s,
-                                     tp_solver *solver, bool *gone, bool *undecided)
+static trial_result try_within_share(trier *t, tp_str text, const tp_finding *f, bool *undecided)
 {
-    tp_budget *b = tp_arena_budget(j->arena);
+    tp_budget *b = tp_arena_budget(t->j->arena);
     if (tp_budget_over(b))
         return *undecided = true, FAILS;
     int64_t share = tp_budget_share(b, 0.5);
-    bool cut = b && b->cut;
+    bool cut = b && b->cut, another = false;
     if (b)
         b->cut = false;
-    trial_result result = try_one(j, text, f, s, solver, gone);
+    trial_result result = try_one(t, text, f, &another);
     tp_budget_close(b, share);
     *undecided = b && b->cut;
+    if (another && !*undecided)
+        tp_push(t->j->arena, t->others, text);
     if (b)
         b->cut |= cut;
     return *undecided ? FAILS : result;
@@ -215,34 +237,33 @@ static tp_str trial_key(const tp_job *j, tp_str text, const tp_finding *f, const
 }
 
 /* Most guesses fail, again and again: that is remembered. A mark that lies hides a fix, no finding. */
-static trial_result try_or_failed_before(const tp_job *j, const tp_finding *f, const tp_fix *fix,
-                                         const tp_check_settings *s, tp_solver *solver, bool *gone)
+static trial_result try_or_failed_before(trier *t, const tp_finding *f, const tp_fix *fix)
 {
+    const tp_job *j = t->j;
+    const tp_check_settings *s = t->s;
     struct tp_cache *cache = is_executed(f) ? NULL : s->analysis.prover.cache;
     tp_str text = tp_apply_edits(j->arena, j->source.text, &fix->edits);
     tp_str key = cache ? trial_key(j, text, f, s) : (tp_str){NULL, 0};
     if (cache && tp_cache_marked(cache, key))
         return FAILS;
     bool undecided = false;
-    trial_result result = try_within_share(j, text, f, s, solver, gone, &undecided);
+    trial_result result = try_within_share(t, text, f, &undecided);
     if (cache && result == FAILS && !undecided)
         tp_cache_mark(cache, key);
     return result;
 }
 
-/* The first fix of j's i-th finding that stands, else the first one after which results agree; gone: see note_gone().
- */
-static const tp_fix *find_fix(const tp_job *j, tp_finding *f, const tp_check_settings *s, tp_solver *solver,
-                              uint32_t *trials, uint32_t *executed, bool *gone)
+/* The first fix of f that stands, else the first one after which results agree. */
+static const tp_fix *find_fix(trier *t, tp_finding *f)
 {
     const tp_fix *survivor = NULL;
     for (int narrows = 0; narrows < 2; narrows++) /* those that keep the sizes first */
-        for (uint32_t p = 0; p < f->proposals.len && !survivor && *trials < MAX_TRIALS; p++) {
+        for (uint32_t p = 0; p < f->proposals.len && !survivor && t->trials < MAX_TRIALS; p++) {
             const tp_fix *fix = &f->proposals.at[p];
-            if (fix->narrows != narrows || (is_executed(f) && ++*executed > MAX_EXECUTED))
+            if (fix->narrows != narrows || (is_executed(f) && ++t->executed > MAX_EXECUTED))
                 continue;
-            ++*trials;
-            trial_result result = try_or_failed_before(j, f, fix, s, solver, gone);
+            t->trials++;
+            trial_result result = try_or_failed_before(t, f, fix);
             if (result == STANDS)
                 f->fix = fix;
             if (result != FAILS)
@@ -264,9 +285,8 @@ static void say_consequence(const tp_job *j, tp_finding *f, const tp_finding *ca
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
 {
     tp_findings *all = &j->report.findings;
-    uint32_t trials = 0, executed = 0;
     tp_guess_fixes(j);
-    bool *gone = TP_NEWN(j->arena, bool, all->len);
+    trier t = {.j = j, .s = s, .solver = solver, .gone = TP_NEWN(j->arena, bool, all->len)};
     const tp_finding **cause = TP_NEWN(j->arena, const tp_finding *, all->len);
     for (uint32_t i = 0; i < all->len; i++) {
         tp_finding *f = &all->at[i];
@@ -275,9 +295,9 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
             say_consequence(j, f, cause[i]);
             continue;
         }
-        const tp_fix *survivor = open ? find_fix(j, f, s, solver, &trials, &executed, gone) : NULL;
+        const tp_fix *survivor = open ? find_fix(&t, f) : NULL;
         for (uint32_t g = i + 1; g < all->len && f->fix && !f->fix->narrows; g++)
-            if (gone[g] && !cause[g])
+            if (t.gone[g] && !cause[g])
                 cause[g] = f;
         if (survivor)
             tp_blame_repair(j, f, f->fix ? f->fix : survivor);

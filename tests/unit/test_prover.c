@@ -461,6 +461,39 @@ static void what_was_decided_is_recalled(void **state)
     assert_int_equal(asked_again, 0);
 }
 
+/* Four numbers that are 0 or 2 do not add up to an odd one; `any`: nobody asks for a proof. */
+static tp_decision evens_add_up_to(int64_t sum, bool any)
+{
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_expr premises[5], zero = tp_const(p, 0), two = tp_const(p, 2), total = zero;
+    tp_var vars[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        tp_expr s = tp_sym_new(p, tp_printf(a, "s%u", i));
+        vars[i] = (tp_var){.sym = i, .lo = zero, .hi = two, .multiple_of = 1};
+        premises[i] = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_EQ, s, zero), tp_op2(p, TP_E_EQ, s, two));
+        total = tp_op2(p, TP_E_ADD, total, s);
+    }
+    premises[4] = tp_op2(p, TP_E_EQ, total, tp_const(p, sum));
+    tp_obligation o = {vars, 4, premises, 5, zero, .name = "evens", .any_case = any};
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.no_solver = true});
+    tp_decision d = tp_prove(v, &o);
+    d.env = NULL;
+    tp_prover_free(v);
+    tp_arena_free(a);
+    return d;
+}
+
+/* Where any case will do, a few points are tried before a long proof is looked for. */
+static void few_points_come_before_long_proofs(void **state)
+{
+    (void)state;
+    assert_int_equal(evens_add_up_to(3, false).grade, TP_GRADE_CERT);
+    assert_int_equal(evens_add_up_to(3, true).grade, TP_GRADE_EXACT);
+    assert_int_equal(evens_add_up_to(9, true).grade, TP_GRADE_CERT); /* a short one comes first */
+    assert_int_equal(evens_add_up_to(4, true).verdict, TP_VIOLATED);
+}
+
 typedef struct query {
     tp_prover *v;
     const tp_obligation *o;
@@ -522,11 +555,16 @@ static void terms_end_with_their_degree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_obligations),           cmocka_unit_test(planted_sums_are_found),
-        cmocka_unit_test(terms_end_with_their_degree),  cmocka_unit_test(intervals_of_small_ranges),
-        cmocka_unit_test(chains_of_equations),          cmocka_unit_test(what_was_decided_is_remembered),
-        cmocka_unit_test(what_was_decided_is_recalled), cmocka_unit_test(intervals_hold_every_value),
-        cmocka_unit_test(a_stop_by_the_clock_is_said),  cmocka_unit_test(a_query_takes_no_more_than_is_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_points_come_before_long_proofs),
+                                       cmocka_unit_test(random_obligations),
+                                       cmocka_unit_test(planted_sums_are_found),
+                                       cmocka_unit_test(terms_end_with_their_degree),
+                                       cmocka_unit_test(intervals_of_small_ranges),
+                                       cmocka_unit_test(chains_of_equations),
+                                       cmocka_unit_test(what_was_decided_is_remembered),
+                                       cmocka_unit_test(what_was_decided_is_recalled),
+                                       cmocka_unit_test(intervals_hold_every_value),
+                                       cmocka_unit_test(a_stop_by_the_clock_is_said),
+                                       cmocka_unit_test(a_query_takes_no_more_than_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
