@@ -412,6 +412,60 @@ static size_t words(size_t n, size_t size)
     return (n * size + 7) / 8 * 8;
 }
 
+static void note_box(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b)
+{
+    if (!out->box_room)
+        out->box_room = TP_NEW(m->arena, tp_box_of_cells);
+    for (uint32_t d = 0; d < 2; d++) {
+        const tp_cells *c = d ? b : a;
+        out->box_room->first[d] = c->state == TP_CLEAN ? 0 : c->defined->first[d];
+        out->box_room->extent[d] = c->state == TP_CLEAN ? c->dims[d] : c->defined->extent[d];
+    }
+    out->state = TP_INSIDE;
+    out->defined = out->box_room;
+    out->origin = a->state == TP_CLEAN ? b->origin : a->origin; /* where all rows are inside it is that of none */
+    out->beside = b->state == TP_CLEAN ? a->origin : b->origin;
+    out->lines = (size_t)a->dims[1];
+}
+
+/* ---- terms that are 0 on both sides, as masks leave them ---- */
+
+TP_VECTORISED static bool are_zero(const uint8_t *at, size_t n)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= at[i];
+    return !any;
+}
+
+/* Terms of k, at least t, behind which all of a matrix are 0 in each bit: of n lines, each of k terms `term` elements
+ * apart, where terms lie side by side, or lines do. */
+static size_t terms_before_zeros(size_t size, const char *x, size_t term, size_t line, size_t n, size_t t, size_t k)
+{
+    const uint8_t *at = (const uint8_t *)x;
+    if (line != 1 && term != 1)
+        return k;
+    if (line == 1)
+        while (k > t && are_zero(at + (k - 1) * term * size, n * size))
+            k--;
+    for (size_t i = 0; line != 1 && i < n && t < k; i++, at += line * size)
+        if (!are_zero(at + t * size, (k - t) * size))
+            for (t = k; are_zero(at + (t - 1) * size, size);)
+                t--;
+    return line == 1 ? k : t;
+}
+
+/* Terms without those at the end that are products of two numbers +0, but for some: one makes +0 of a sum that is -0,
+ * and the others change nothing. Whole groups (domains/multiply.h). */
+static size_t terms_that_count(size_t size, tp_dot_shape s, const char *x, tp_steps sx, const char *y, tp_steps sy)
+{
+    size_t t = terms_before_zeros(size, y, sy.row, sy.column, s.n, 0, s.k);
+    if (t < s.k)
+        t = terms_before_zeros(size, x, sx.column, sx.row, s.m, t, s.k);
+    t = (t / TP_GROUP + 1) * TP_GROUP;
+    return t < s.k ? t : s.k;
+}
+
 /* Of rows of its first operand, which may be all. */
 static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells *out, const void *base, void *onto)
 {
@@ -421,7 +475,8 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
     size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = size * together(acc);
     tp_spend(m->arena, (int64_t)(m->values[i->out].n / (m->domain ? 8 : 64) * k));
-    bool dirty = a->state != TP_CLEAN || b->state != TP_CLEAN;
+    bool boxed = tp_product_has_box(m, i), dirty = !boxed && (a->state != TP_CLEAN || b->state != TP_CLEAN);
+    size_t rows = boxed && a->state != TP_CLEAN ? (size_t)(a->defined->first[0] + a->defined->extent[0]) : mm;
     size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
     size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
@@ -459,18 +514,24 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         pr = out->own;
     tp_panels *panels =
         acc == ACC_F32 && la.batch == 1 && y == b->data ? tp_panels_of(m, mm, b->data, sy.row, sy.column, k, n) : NULL;
+    size_t some = terms; /* ... that are multiplied: what is packed has all of them */
+    if (tp_may_defer(m) && la.batch == 1 && together(acc) == 1 && !panels)
+        some = terms_that_count(size, (tp_dot_shape){1, rows, n, terms}, x, sx, y, sy);
+    memset(pr + rows * n * sum, 0, (mm - rows) * n * sum);
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
-        multiply(acc, (tp_dot_shape){1, mm, n, terms}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
+        multiply(acc, (tp_dot_shape){1, rows, n, some}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
                  ahead, room, panels);
-        add_offsets(o, mm, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
+        add_offsets(o, rows, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
                     (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(room - of_offsets));
     }
     if (pr != (char *)out->own)
         put_results(acc, out, pr);
     out->state = TP_CLEAN;
+    if (boxed)
+        note_box(m, out, a, b);
     if (dirty) {
         tp_origin *origins = (tp_origin *)(void *)end;
         dot_shadow(m, out, a, b, &la, &lb, origins + 2 * most, origins, origins + most);

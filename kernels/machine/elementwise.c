@@ -221,12 +221,36 @@ static void define_decided(tp_machine *m, const tp_inst *i, tp_cells *out)
         out->state = TP_CLEAN;
 }
 
-static void run_shadow(tp_machine *m, tp_cells *out, const tp_cells *const *args, uint32_t n)
+/* The first argument that is not clean, if it is one of which a box is defined that lies in those of all others: then
+ * the result is undefined as that is. NULL: it is not. */
+static const tp_cells *least_box(const tp_machine *m, const tp_cells *out, tp_cells *const *args, uint32_t n)
 {
+    const tp_cells *least = NULL;
+    for (uint32_t a = 0; a < n; a++) {
+        const tp_cells *x = args[a];
+        if (x->state == TP_CLEAN)
+            continue;
+        if (!tp_may_defer(m) || x->state != TP_INSIDE || !tp_same_shape(x, out) ||
+            (least && !tp_box_holds(x, least->defined)))
+            return NULL;
+        least = least ? least : x;
+    }
+    return least;
+}
+
+static void run_shadow(tp_machine *m, tp_cells *out, tp_cells *const *args, uint32_t n)
+{
+    const tp_cells *least = least_box(m, out, args, n);
+    if (least) {
+        tp_copy_box(m, out, least);
+        return;
+    }
     out->state = TP_CLEAN;
     for (uint32_t a = 0; a < n; a++) {
         if (args[a]->state == TP_CLEAN)
             continue;
+        if (args[a]->state == TP_INSIDE)
+            tp_materialise(m, args[a]);
         const tp_origin *theirs = args[a]->state == TP_MIXED && args[a]->n == out->n ? args[a]->shadow : NULL;
         if (theirs && out->state == TP_CLEAN) {
             memcpy(tp_shadow_unset(m, out), theirs, out->n * sizeof *theirs);
@@ -355,14 +379,14 @@ static void run_rows(const tp_inst *i, tp_cells *out, const tp_cells *a, const t
 void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
-    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
+    tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
     if (b && tp_prim_divides(i->prim) && !tp_is_float(b->dtype))
         trap_zero_divisor(m, b);
     if (a->viewed || (b && b->viewed))
         run_rows(i, out, a, b);
     else
         tp_elementwise_numbers(i, out, a, b);
-    run_shadow(m, out, (const tp_cells *[]){a, b}, b ? 2 : 1);
+    run_shadow(m, out, (tp_cells *[]){a, b}, b ? 2 : 1);
     if (out->state == TP_MIXED && out->dtype == TP_BOOL && (i->prim == TP_P_AND || i->prim == TP_P_OR))
         define_decided(m, i, out);
 }

@@ -343,11 +343,15 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     if (show_late(m, out, &m->refs[i->access->operand], &s))
         return;
     bool defined = tp_defined_box(ref, s.start, s.size, s.stride) || tp_mixed_box_defined(ref, &s);
-    if (defined && tp_show_slice(m, i, ref, &s))
+    if (ref->state == TP_INSIDE && s.whole && !tp_may_defer(m))
+        tp_materialise(m, ref);
+    bool boxed = s.whole && ref->state == TP_INSIDE && !ref->viewed;
+    if ((defined || boxed) && tp_show_slice(m, i, ref, &s)) {
+        if (!defined)
+            tp_copy_box(m, out, ref);
         return;
+    }
     if (s.whole) {
-        if (ref->state == TP_INSIDE) /* the box grows with what is written */
-            tp_materialise(m, ref);
         tp_copy_cells(m, out, ref);
         return;
     }
@@ -553,7 +557,7 @@ static void ready(tp_machine *m, const tp_inst *i)
     for (uint32_t a = 0; a < i->nargs; a++) {
         tp_settle(m, i->args[a]);
         tp_cells *c = &m->values[i->args[a]];
-        if (c->state == TP_INSIDE && i->prim != TP_P_SLICE && i->prim != TP_P_WHERE)
+        if (c->state == TP_INSIDE && i->prim != TP_P_SLICE && i->prim != TP_P_WHERE && !tp_keeps_box(m, i))
             tp_materialise(m, c);
         if (c->viewed && !tp_reads_views(m, i))
             tp_flatten(c);

@@ -46,9 +46,12 @@ typedef struct tp_cells {
     int64_t lo, hi;       /* of the elements, if `ranged` */
     bool ranged;
     tp_shadow_state state;
-    tp_origin origin;               /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
+    tp_origin origin; /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
+    tp_origin beside; /* ... of a product: of lane 0 of its second operand, if `lines` is not 0 */
+    size_t lines; /* ... a row outside has the origin of lane `lines` times its number, of the first operand; another
+                   * element that of its column in `beside`; 0: each has that of its own lane */
     const tp_box_of_cells *defined; /* TP_INSIDE: of an operand, where the box changes with it; or box_room */
-    tp_box_of_cells *box_room;      /* for a box of its own: where the window has other dimensions */
+    tp_box_of_cells *box_room;      /* for a box of its own */
     tp_origin *shadow;              /* TP_MIXED; allocated on first use */
     size_t hole;                    /* TP_MIXED: where an undefined element was seen; only a hint */
     tp_planes meaning;              /* of the domain */
@@ -457,6 +460,10 @@ tp_origin *tp_shadow_unset(tp_machine *m, tp_cells *c);
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* Those of all elements, to `to`, which is not the own shadow of c. */
 void tp_origins(const tp_cells *c, tp_origin *to);
+/* `to` is undefined where `from`, cells of the same shape of which a box is defined, is: by the same origins. */
+void tp_copy_box(tp_machine *m, tp_cells *to, const tp_cells *from);
+/* Is it all within the box of c? */
+bool tp_box_holds(const tp_cells *c, const tp_box_of_cells *box);
 /* First undefined element's origin, or 0. */
 tp_origin tp_any_undefined(const tp_cells *c);
 /* After elements of TP_MIXED cells were written: are all defined now? Then they are clean. Looks first where the last
@@ -602,6 +609,12 @@ void tp_bytes_of(const tp_cells *c, uintptr_t *first, uintptr_t *end);
 bool tp_overlap(const tp_cells *a, const tp_cells *b);
 /* Row r of c as cells of their own, one element for all lanes where a row is that. */
 tp_cells tp_row_of(const tp_cells *c, size_t r);
+
+/* boxes.c */
+/* Is what is defined of the product of i, matrices that are there, a box, and not all? */
+bool tp_product_has_box(const tp_machine *m, const tp_inst *i);
+/* Does the result of i have a box, where its arguments have one, for all that is known by its primitive? */
+bool tp_keeps_box(const tp_machine *m, const tp_inst *i);
 
 /* shown.c: loads that move nothing; none with a domain, or where coverage is counted */
 void tp_shown_prepare(tp_machine *m);

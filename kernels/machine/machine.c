@@ -227,6 +227,7 @@ static bool fill_around_box(tp_machine *m, tp_ref *r, uint32_t index, tp_cells *
     }
     c->state = TP_INSIDE;
     c->origin = tp_origin_new(TP_BORN_OUTSIDE, index, 0, m->step);
+    c->lines = 0;
     c->defined = &r->inside;
     return true;
 }
@@ -262,6 +263,15 @@ static size_t block_number(const tp_ref *r)
     return n;
 }
 
+/* Are all elements in range defined, for all that is known at a glance? */
+static bool is_written(const tp_ref *r)
+{
+    tp_box_of_cells inner;
+    if (r->cells.state != TP_INSIDE || r->cells.rank != r->operand->rank)
+        return r->cells.state == TP_CLEAN;
+    return !tp_inner_part(r, inner.first, inner.extent) || tp_box_holds(&r->cells, &inner);
+}
+
 /* End of a run: every in-range element must be defined; copy out. */
 static void end_run(tp_machine *m, uint32_t index)
 {
@@ -272,7 +282,8 @@ static void end_run(tp_machine *m, uint32_t index)
     m->at = NULL;
     if (r->operand->discard)
         return;
-    for (size_t i = 0; r->cells.state != TP_CLEAN && i < r->cells.n; i++) {
+    bool written = is_written(r);
+    for (size_t i = 0; !written && i < r->cells.n; i++) {
         tp_origin o = tp_origin_at(&r->cells, i);
         if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))
             continue;

@@ -176,14 +176,25 @@ static tp_origin lane_origin(tp_origin first, size_t i)
     return (first & ~(LANE_MASK << STEP_BITS)) | (lane < LANE_MASK ? lane : LANE_MASK) << STEP_BITS;
 }
 
+/* Of element i of TP_INSIDE, outside of the box. */
+static tp_origin outside_origin(const tp_cells *c, size_t i)
+{
+    if (!c->lines)
+        return lane_origin(c->origin, i);
+    size_t n = (size_t)c->dims[1];
+    int64_t row = (int64_t)(i / n) - c->defined->first[0];
+    bool inside = row >= 0 && row < c->defined->extent[0];
+    return inside ? lane_origin(c->beside, i % n) : lane_origin(c->origin, i / n * c->lines);
+}
+
 tp_origin tp_origin_at(const tp_cells *c, size_t i)
 {
     if (c->state == TP_CLEAN)
         return 0;
     if (c->state == TP_MIXED)
         return c->shadow[i];
-    if (c->state == TP_INSIDE && in_box(c, i))
-        return 0;
+    if (c->state == TP_INSIDE)
+        return in_box(c, i) ? 0 : outside_origin(c, i);
     return lane_origin(c->origin, i);
 }
 
@@ -216,8 +227,11 @@ void tp_origins(const tp_cells *c, tp_origin *to)
         memset(to, 0, c->n * sizeof *to);
     else if (c->state == TP_MIXED)
         memcpy(to, c->shadow, c->n * sizeof *to);
-    else
+    else if (c->state == TP_ALL_UNDEFINED || !c->lines)
         number_lanes(c->origin, c->n, to);
+    else
+        for (size_t i = 0; i < c->n; i++)
+            to[i] = outside_origin(c, i);
     if (c->state == TP_INSIDE)
         define_box(c, to);
 }
@@ -325,13 +339,14 @@ bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s)
     if (c->state == TP_ALL_UNDEFINED) {
         memcpy(box->first, s->start, sizeof box->first);
         memcpy(box->extent, s->size, sizeof box->extent);
-    } else if (!unite(box, c->rank, s->start, s->size)) {
+    } else if (c->defined != box || !unite(box, c->rank, s->start, s->size)) {
         return false;
     }
     for (uint32_t d = 0; d < c->rank; d++)
         all &= box->extent[d] == c->dims[d];
     c->state = all ? TP_CLEAN : TP_INSIDE;
     c->defined = box;
+    c->lines = 0;
     return true;
 }
 
@@ -371,12 +386,15 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from)
 }
 
 /* The box of `from` in cells of the same elements that drop or add dimensions of extent 1; the box has all of those. */
-static const tp_box_of_cells *box_in(tp_machine *m, tp_cells *to, const tp_cells *from)
+static void put_box(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
-    if (to->rank == from->rank)
-        return from->defined;
     if (!to->box_room)
         to->box_room = TP_NEW(m->arena, tp_box_of_cells);
+    to->defined = to->box_room;
+    if (to->rank == from->rank) { /* which may be the same */
+        *to->box_room = *from->defined;
+        return;
+    }
     for (uint32_t d = 0, f = 0; d < to->rank; d++) {
         to->box_room->first[d] = 0;
         to->box_room->extent[d] = 1;
@@ -388,18 +406,39 @@ static const tp_box_of_cells *box_in(tp_machine *m, tp_cells *to, const tp_cells
         to->box_room->first[d] = from->defined->first[f];
         to->box_room->extent[d] = from->defined->extent[f++];
     }
-    return to->box_room;
+}
+
+void tp_copy_box(tp_machine *m, tp_cells *to, const tp_cells *from)
+{
+    tp_assert(from->state == TP_INSIDE && (to->rank == from->rank || !from->lines));
+    to->state = TP_INSIDE;
+    to->origin = from->origin;
+    to->beside = from->beside;
+    to->lines = from->lines;
+    put_box(m, to, from);
+}
+
+bool tp_box_holds(const tp_cells *c, const tp_box_of_cells *box)
+{
+    for (uint32_t d = 0; d < c->rank; d++) {
+        int64_t from = box->first[d] - c->defined->first[d];
+        if (from < 0 || from + box->extent[d] > c->defined->extent[d])
+            return false;
+    }
+    return true;
 }
 
 static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (from->state == TP_MIXED) {
         memcpy(tp_shadow_unset(m, to), from->shadow, from->n * sizeof *from->shadow);
+    } else if (from->state == TP_INSIDE && from->lines && to->rank != from->rank) {
+        tp_origins(from, tp_shadow_unset(m, to));
+    } else if (from->state == TP_INSIDE) {
+        tp_copy_box(m, to, from);
     } else {
         to->state = from->state;
         to->origin = from->origin;
-        if (from->state == TP_INSIDE)
-            to->defined = box_in(m, to, from);
     }
 }
 
@@ -457,10 +496,12 @@ void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 
 void tp_mark_stored(tp_machine *m, tp_cells *c)
 {
-    if (c->state == TP_INSIDE) /* the box is that of a window, which moves */
+    if (c->state == TP_INSIDE && (!tp_may_defer(m) || c->defined != c->box_room)) /* the box of a window moves */
         tp_materialise(m, c);
-    if (c->state == TP_ALL_UNDEFINED)
+    if (c->state == TP_ALL_UNDEFINED || c->state == TP_INSIDE)
         c->origin |= TP_ORIGIN_STORED;
+    if (c->state == TP_INSIDE)
+        c->beside |= TP_ORIGIN_STORED;
     for (size_t i = 0; c->state == TP_MIXED && i < c->n; i++)
         if (c->shadow[i])
             c->shadow[i] |= TP_ORIGIN_STORED;

@@ -196,7 +196,9 @@ void tp_exec_cast(tp_machine *m, const tp_inst *i)
     tp_cells *out = &m->values[i->out];
     const tp_cells *a = &m->values[i->args[0]];
     out->state = TP_CLEAN;
-    if (a->state != TP_CLEAN)
+    if (a->state == TP_INSIDE && tp_keeps_box(m, i))
+        tp_copy_box(m, out, a);
+    else if (a->state != TP_CLEAN)
         tp_origins(a, tp_shadow_unset(m, out));
     if (a->dtype == TP_WEAK_INT && !tp_is_float(out->dtype)) {
         int64_t v = *(const int64_t *)a->data;

@@ -147,7 +147,8 @@ bool tp_reads_views(const tp_machine *m, const tp_inst *i)
     if (i->prim == TP_P_WHERE)
         return true;
     if (i->prim == TP_P_DOT)
-        return m->values[i->args[0]].state == TP_CLEAN && m->values[i->args[1]].state == TP_CLEAN;
+        return (m->values[i->args[0]].state == TP_CLEAN && m->values[i->args[1]].state == TP_CLEAN) ||
+               tp_keeps_box(m, i);
     if (i->prim == TP_P_TRANSPOSE || i->prim == TP_P_BROADCAST || i->prim == TP_P_SLICE || i->prim == TP_P_CONCATENATE)
         return true;
     if (tp_prim_reduces(i->prim))
