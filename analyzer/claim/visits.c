@@ -74,6 +74,8 @@ static bool speaks_of_step(tp_analysis *a, tp_expr e)
 uint32_t tp_meeting_windows(tp_analysis *a, bool over_steps, tp_expr *premises)
 {
     uint32_t n = 0;
+    if (!a->out || !a->earlier) /* a body is followed, and nothing judged */
+        return 0;
     if (!a->meeting || a->meeting_rule != a->rule)
         find_meeting(a);
     tp_assert(a->nmeeting <= TP_GRANTED);

@@ -179,6 +179,7 @@ typedef struct tp_flow {
     bool summarised;  /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
     bool copies;      /* the body starts copies: what is known of their destinations rests on TP504 */
     unsigned given;   /* implicit facts thanks to which some meaning is known */
+    bool meets;       /* ... and what no step leaves for later ones is so where TP101 holds of each step */
     tp_str in_flight; /* why TP504 is not proven, where that is known; and where */
     const tp_syntax *in_flight_at;
     tp_flow_asked *asked;

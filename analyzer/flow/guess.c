@@ -23,20 +23,32 @@ static bool contradict(flow *f, tp_claim *c)
             return f->queries.at[i].yes;
     bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
     f->out->given |= yes ? c->given : 0;
+    f->out->meets |= yes && c->rests_on;
     c->given = 0;
     tp_push(f->a->arena, f->queries, ((flow_query){key, n, yes}));
     return yes;
 }
 
-/* Is every lane that `leak` speaks of already covered by `known`, with the same source? */
+tp_str flow_basis(tp_analysis *a, const tp_flow *f)
+{
+    tp_str facts = tp_str_c(tp_fact_names(f->given));
+    return f->meets ? tp_basis_join(a->arena, facts, TP_S(TP_RULE_BLOCK_OUT_OF_BOUNDS)) : facts;
+}
+
+/* Is every lane that `leak` speaks of already covered by `known`, with the same source? A leak that no step has whose
+ * windows meet their arrays is: where TP101 fails at some step, other rules do not speak. Behind the guess nobody could
+ * tell any more: a later step knows of its own windows only. */
 static bool is_covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint32_t rank, const tp_expr *dims)
 {
-    tp_expr premises[2 * CONJUNCTS + KNOWN], parts[CONJUNCTS], theirs[CONJUNCTS];
+    tp_expr premises[2 * CONJUNCTS + KNOWN + TP_GRANTED], parts[CONJUNCTS], theirs[CONJUNCTS];
     uint32_t n = tp_conjuncts(f->a, leak->when, parts, CONJUNCTS);
     tp_claim c = {.goal = tp_const(f->a->p, 0), .over_steps = true, .premises = premises, .any_case = true};
     c.npremises = tp_conjuncts(f->a, f->path, premises, CONJUNCTS);
     memcpy(premises + c.npremises, parts, n * sizeof *parts);
     c.npremises += n;
+    uint32_t windows = tp_meeting_windows(f->a, true, premises + c.npremises);
+    c.npremises += windows;
+    c.rests_on = windows ? TP_RULE_BLOCK_OUT_OF_BOUNDS : NULL;
     for (uint32_t i = 0; i < known->len; i++) {
         const tp_leak *k = &known->at[i];
         if (k->birth != leak->birth || k->operand != leak->operand || k->dim != leak->dim || k->stored != leak->stored)

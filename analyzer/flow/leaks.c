@@ -398,7 +398,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
  * only bounded must not hide them. */
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
-    tally t = {.grade = TP_GRADE_NONE, .rests_on = tp_str_c(tp_fact_names(f->given))};
+    tally t = {.grade = TP_GRADE_NONE, .rests_on = flow_basis(a, f)};
     if (a->received) {
         t.grade = a->received_grade;
         t.rests_on = tp_basis_join(a->arena, t.rests_on, a->received_by);
