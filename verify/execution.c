@@ -269,7 +269,8 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
     tp_case_result *again = &e.cases.at[0];
     tp_equiv_blame(a, o, again);
     const tp_blame *b = &again->blame;
-    if (!b->evidence.n)
+    const tp_operand *blamed = &c.kernel->operands[c.kernel->ninputs + b->output];
+    if (!b->evidence.n || !tp_str_eq(blamed->name, f->subject)) /* of others residues may differ by an oracle alone */
         return;
     tp_buf text = {.arena = a};
     tp_buf_printf(&text, "%.*s", TP_FMT(b->evidence));

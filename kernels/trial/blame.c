@@ -161,7 +161,7 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
     const tp_operand *o = &k->operands[k->ninputs + output];
     int64_t dims[TP_MAX_RANK], at[TP_MAX_RANK];
     tp_str why;
-    *out = (tp_blame){.evidence = {NULL, 0}};
+    *out = (tp_blame){.output = output};
     if (!k->body || !probe(ctx, NULL, &s.kernel, &s.reference) || !tp_operand_dims(k, o, env, dims, &why))
         return;
     for (uint32_t d = o->rank; d-- > 0; element /= (size_t)dims[d])

@@ -143,6 +143,7 @@ typedef struct tp_bits {
 /* Where kernel and reference part: what the difference of an element depends
  * on. Residues of single inputs are drawn anew, and whoever notices tells. */
 typedef struct tp_blame {
+    uint32_t output;  /* ... of this one: that at which residues differ, which may be another one than numbers do */
     tp_str evidence;  /* "o[3, 17] depends on x[3, 77] in the reference, not in the kernel" */
     tp_str step;      /* first step that holds both: "i=0, j=0, k=0" */
     tp_str statement; /* that reads the input */
