@@ -14,8 +14,9 @@
 #include "spec/table.h"
 #include "tests/unit/random_scopes.h"
 
-/* CERTIFIED: as in test_prover.c; Z3 can shift it a little through what is guessed of loops. */
-enum { TRIALS = 1200, AGAIN = 120, SCOPED = 200, CERTIFIED = 93071 };
+/* CERTIFIED: as in test_prover.c, less what a few points decide first where any case will do; Z3 can shift it a little
+ * through what is guessed of loops. */
+enum { TRIALS = 1200, AGAIN = 120, SCOPED = 200, CERTIFIED = 91908 };
 
 /* ---- the machine's opinion ---- */
 
