@@ -205,7 +205,11 @@ static void plant_expression(planter *p, const tp_node *n)
     if (!n)
         return;
     switch (n->kind) {
-    case TP_N_INT: plant_node(p, "integer off by one", n, format(p, "%lld", (long long)n->integer + 1)); return;
+    case TP_N_INT: {
+        long long off = n->integer < INT64_MAX ? n->integer + 1 : n->integer - 1;
+        plant_node(p, "integer off by one", n, format(p, "%lld", off));
+        return;
+    }
     case TP_N_FLOAT:
         plant_node(p, "constant off by 1 %", n, format(p, "%.17g", n->real * 1.01));
         plant_node(p, "constant off in its last digits", n, format(p, "%.17g", n->real * 1.000002));

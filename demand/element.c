@@ -457,8 +457,7 @@ static void begin(tp_demand *d)
 tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
 {
     tp_demand *d = TP_NEW(a, tp_demand);
-    uint32_t n = o->program->values.len + 1, operands = tp_noperands(o->kernel) + 1,
-             syms = tp_sym_count(o->kernel->exprs);
+    uint32_t n = o->program->values.len + 1, operands = tp_noperands(o->kernel) + 1;
     *d = (tp_demand){.arena = a,
                      .o = *o,
                      .k = o->kernel,
@@ -466,8 +465,7 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
                      .domain = o->domain,
                      .field = strcmp(o->domain->name, "field") == 0,
                      .ids = 1};
-    d->env = TP_NEWN(a, int64_t, syms + 1);
-    memcpy(d->env, o->env, syms * sizeof *d->env);
+    d->env = tp_env_copy(a, d->k, o->env);
     tp_assert(tp_tables_are_prepared(a, d->k, d->env));
     d->shapes = TP_NEWN(a, shape, n);
     d->refs = TP_NEWN(a, shape, operands);

@@ -184,3 +184,10 @@ tp_str tp_device_name(tp_arena *a, const tp_kernel *k, const int64_t *env, int64
     tp_buf_c(&b, ")");
     return tp_buf_view(&b);
 }
+
+int64_t *tp_env_copy(tp_arena *a, const tp_kernel *k, const int64_t *env)
+{
+    int64_t *copy = TP_NEWN(a, int64_t, tp_sym_count(k->exprs));
+    memcpy(copy, env, k->nsyms * sizeof *copy);
+    return copy;
+}

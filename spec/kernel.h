@@ -167,6 +167,7 @@ typedef struct tp_kernel {
     tp_arena *arena;
     const tp_source *source;
     tp_exprs *exprs;
+    uint32_t nsyms; /* its own symbols, the first ones; proofs add others */
     const tp_json *doc;
     tp_str name, description;
     tp_target target;
@@ -243,6 +244,9 @@ const tp_operand *tp_part_of_device(tp_arena *a, const tp_operand *o);
 tp_expr tp_shards_of(const tp_kernel *k, const tp_operand *o, uint32_t d);
 /* Is it what the types above say, within spec/limits.h? For tp_assert(). */
 bool tp_kernel_holds(const tp_kernel *k);
+/* The values in env of k's own symbols, in `a`: env may be older than symbols that proofs have added, which have room
+ * and are 0. */
+int64_t *tp_env_copy(tp_arena *a, const tp_kernel *k, const int64_t *env);
 /* Does the operand stay where it is, as a whole, for copies of the body to move parts of it? */
 static inline bool tp_is_far(const tp_operand *o)
 {

@@ -247,6 +247,7 @@ static tp_kernel *read_kernel(tp_ctx *c, const tp_json *doc, const tp_load_optio
     k->cases = read_cases(c, doc);
     k->allow = read_waivers(c, doc, "allow");
     k->expect = read_waivers(c, doc, "expect");
+    k->nsyms = tp_sym_count(k->exprs);
     return k;
 }
 

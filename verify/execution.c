@@ -18,8 +18,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
     if (!tp_traps(rule) || !k->body)
         return -1;
     tp_arena *a = tp_arena_child_limited(k->arena, *max_memory);
-    size_t bytes = tp_sym_count(k->exprs) * sizeof *env;
-    tp_case c = {.kernel = k, .env = memcpy(tp_alloc(a, bytes), env, bytes), .loc = k->doc->loc, .numbers = true};
+    tp_case c = {.kernel = k, .env = tp_env_copy(a, k, env), .loc = k->doc->loc, .numbers = true};
     tp_cases cases = {.at = &c, .len = 1};
     tp_equiv_options o = {.max_memory = *max_memory, .max_steps = REPLAY_STEPS, .repeated = true};
     tp_kernel without = *k; /* only the machine's opinion is wanted */
@@ -81,9 +80,8 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
     c->numbers = true; /* bits only where they alone told the difference */
     c->algebra = false;
     c->bits = r->outcome == TP_DIFFERENT && worst_output(r, false)->tier != TP_TIER_DIFFERENT;
-    c->env = TP_NEWN(a, int64_t, n);
-    int64_t *failing = memcpy(TP_NEWN(a, int64_t, n), r->the_case->env, n * sizeof *failing); /* with its tables */
-    memcpy(c->env, failing, n * sizeof *c->env);
+    c->env = tp_env_copy(a, k, r->the_case->env);
+    int64_t *failing = tp_env_copy(a, k, r->the_case->env); /* with its tables */
     tp_case_result best = *r;
     for (int round = 0; round < 2 && !c->tables && !c->given; round++)
         for (uint32_t i = 0; i < k->nsizes; i++) {

@@ -71,7 +71,7 @@ static tp_str part(const guesser *g, uint32_t from, uint32_t to)
 
 static bool names(tp_str s, const char *word)
 {
-    return memmem(s.p, s.n, word, strlen(word)) != NULL;
+    return s.n && memmem(s.p, s.n, word, strlen(word)) != NULL;
 }
 
 /* dot(a, b)  ->  dot(a, b, preferred_element_type=int32) */

@@ -105,10 +105,8 @@ tp_numbers tp_numbers_of(tp_arena *a, const tp_kernel *k, const int64_t *env)
     static const char *const KEYS[] = {"kernel",          "reference", "grid",   "inputs",
                                        "outputs",         "scratch",   "sizes",  "where",
                                        "scalar_prefetch", "contracts", "prepare"};
-    uint32_t syms = tp_sym_count(k->exprs);
-    int64_t *at = TP_NEWN(a, int64_t, syms + 1);
+    int64_t *at = tp_env_copy(a, k, env);
     tp_numbers all = {.n = 0}, sorted = {.n = 0};
-    memcpy(at, env, syms * sizeof *at);
     note_distances(&all, k, at);
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         const tp_json *v = tp_json_get(k->doc, KEYS[i]);

@@ -328,11 +328,9 @@ static tp_str element_of(asking *x, const tp_look *p)
 static void note_difference(asking *x, const tp_look *p, const tp_demand_value *kernel,
                             const tp_demand_value *reference)
 {
-    uint32_t n = tp_sym_count(p->kernel->exprs);
     x->out->different = 1;
     x->out->kernel = p->kernel;
-    x->out->env = TP_NEWN(x->keep, int64_t, n + 1);
-    memcpy(x->out->env, p->env, n * sizeof *p->env);
+    x->out->env = tp_env_copy(x->keep, p->kernel, p->env);
     x->out->output = p->output;
     memcpy(x->out->at, p->at, sizeof p->at);
     x->out->element = element_of(x, p);
@@ -565,10 +563,9 @@ static bool move_inside(tp_look *p)
 static bool differs_at(asking *x, const tp_size *s, int64_t v)
 {
     const tp_opinion *o = x->out;
-    uint32_t n = tp_sym_count(o->kernel->exprs);
     trial t = {.x = x, .place = {.kernel = o->kernel, .output = o->output}};
     tp_str why;
-    t.place.env = memcpy(TP_NEWN(x->keep, int64_t, n + 1), o->env, n * sizeof *o->env);
+    t.place.env = tp_env_copy(x->keep, o->kernel, o->env);
     t.place.env[s->sym] = v;
     memcpy(t.place.at, o->at, sizeof o->at);
     if (!tp_in_domain(o->kernel, t.place.env, &why) || !move_inside(&t.place))

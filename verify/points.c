@@ -493,10 +493,9 @@ static void add_after(picker *p, const tp_whereabouts *w)
     const tp_kernel *k = p->k;
     for (uint32_t x = 0; x < k->naxes; x++) {
         tp_whereabouts after = *w;
-        size_t n = tp_sym_count(k->exprs) + 1;
         if (k->axes[x].parallel)
             continue;
-        after.env = memcpy(TP_NEWN(p->arena, int64_t, n), w->env, n * sizeof *w->env);
+        after.env = tp_env_copy(p->arena, k, w->env);
         if (next_step(p, x, after.env))
             add_at(p, &after, AT_LANE);
     }

@@ -160,14 +160,13 @@ void tp_cover_as(tp_coverage *v, const tp_coverage *other)
 void tp_cover_arms(tp_arena *a, tp_coverage *v, const tp_kernel *k, const int64_t *env)
 {
     enum { STEPS = 4096 };
-    uint32_t arms = 0, nsyms = tp_sym_count(k->exprs);
+    uint32_t arms = 0;
     int64_t steps[TP_MAX_AXES], total = 1;
     for (uint32_t i = 0; i < v->points.len; i++)
         arms += v->points.at[i].kind == TP_POINT_ARM && v->points.at[i].seen != v->points.at[i].all;
     if (!arms)
         return;
-    int64_t *at = TP_NEWN(a, int64_t, nsyms);
-    memcpy(at, env, nsyms * sizeof *at);
+    int64_t *at = tp_env_copy(a, k, env);
     for (uint32_t x = 0; x < k->naxes; x++)
         if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK || steps[x] < 1 ||
             __builtin_mul_overflow(total, steps[x], &total))

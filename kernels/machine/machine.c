@@ -752,10 +752,8 @@ tp_machine tp_machine_new(tp_arena *a, const tp_run_request *r, tp_trap *trap)
 {
     tp_machine m = {
         .arena = a, .request = r, .k = r->kernel, .trap = trap, .step = -1, .domain = r->domain, .together = 1};
-    uint32_t nsyms = tp_sym_count(r->kernel->exprs);
     *trap = (tp_trap){.step = -1};
-    m.env = TP_NEWN(a, int64_t, nsyms);
-    memcpy(m.env, r->env, nsyms * sizeof *m.env);
+    m.env = tp_env_copy(a, r->kernel, r->env);
     for (uint32_t x = 0; x < r->kernel->naxes; x++)
         m.env[r->kernel->axes[x].sym] = -1; /* no step yet */
     m.refs = TP_NEWN(a, tp_ref, tp_noperands(r->kernel));

@@ -306,7 +306,7 @@ static void add_case(picking *p, uint32_t kernel, const tp_json *v, uint32_t num
     if (x.algebra)
         x.families = TP_INPUT_BIT(TP_INPUT_WIDE) | TP_INPUT_BIT(TP_INPUT_CANCEL);
     for (uint32_t i = 0; i < out->len && !k->ntables; i++)
-        if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, tp_sym_count(k->exprs) * sizeof *x.env) == 0)
+        if (out->at[i].kernel == k && !v && memcmp(out->at[i].env, x.env, k->nsyms * sizeof *x.env) == 0)
             return; /* the same sizes again */
     tp_push(c->arena, *out, x);
     tp_picker_note(p->picker, k, x.env);

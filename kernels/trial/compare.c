@@ -25,8 +25,7 @@ tp_str tp_step_of(tp_arena *a, const tp_kernel *k, const int64_t *env, const tp_
                   const tp_operand *other, const int64_t *other_element, bool last)
 {
     enum { LIMIT = 200000 };
-    int64_t *at = TP_NEWN(a, int64_t, tp_sym_count(k->exprs)), steps[TP_MAX_AXES], total = 1, found = -1;
-    memcpy(at, env, tp_sym_count(k->exprs) * sizeof *at);
+    int64_t *at = tp_env_copy(a, k, env), steps[TP_MAX_AXES], total = 1, found = -1;
     for (uint32_t x = 0; x < k->naxes; x++)
         if (tp_expr_eval(k->exprs, k->axes[x].steps, env, &steps[x]) != TP_EVAL_OK ||
             __builtin_mul_overflow(total, steps[x], &total) || total > LIMIT)

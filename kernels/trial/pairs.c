@@ -167,8 +167,7 @@ tp_pairs tp_pairs_of(tp_arena *a, const tp_cases *cases, tp_str *text)
         return p.out;
     p.values = TP_NEWN(a, value_list, p.k->nsizes + 1);
     p.taken = TP_NEWN(a, bool *, p.k->nsizes + 1);
-    p.env = TP_NEWN(a, int64_t, tp_sym_count(p.k->exprs));
-    memcpy(p.env, cases->at[0].env, tp_sym_count(p.k->exprs) * sizeof *p.env);
+    p.env = tp_env_copy(a, p.k, cases->at[0].env);
     collect_values(&p);
     note_taken(&p);
     for (uint32_t i = 0; i < p.k->nsizes; i++)

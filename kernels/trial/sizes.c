@@ -263,10 +263,9 @@ enum { MOST_SYMBOLS = 256 };
 static int64_t growth(const tp_kernel *k, tp_expr shape, const tp_size *s, const int64_t *env)
 {
     int64_t at[MOST_SYMBOLS], d[3];
-    uint32_t nsyms = tp_sym_count(k->exprs);
-    if (s->kind != TP_SIZE_RANGE || tp_expr_get(k->exprs, shape)->op == TP_E_SYM || nsyms > MOST_SYMBOLS)
+    if (s->kind != TP_SIZE_RANGE || tp_expr_get(k->exprs, shape)->op == TP_E_SYM || k->nsyms > MOST_SYMBOLS)
         return 1;
-    memcpy(at, env, nsyms * sizeof *at);
+    memcpy(at, env, k->nsyms * sizeof *at);
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (k->sizes[i].kind == TP_SIZE_RANGE)
             at[k->sizes[i].sym] = tp_size_least(&k->sizes[i]);
@@ -334,10 +333,9 @@ static void add_steps(const tp_kernel *k, const tp_axis *axis, const tp_met *met
 {
     enum { FEW = 3 }; /* so many steps take blocks and their neighbours */
     int64_t at[MOST_SYMBOLS];
-    uint32_t nsyms = tp_sym_count(k->exprs);
-    if (nsyms > MOST_SYMBOLS || !tp_expr_mentions(k->exprs, axis->steps, s->sym))
+    if (k->nsyms > MOST_SYMBOLS || !tp_expr_mentions(k->exprs, axis->steps, s->sym))
         return;
-    memcpy(at, env, nsyms * sizeof *at);
+    memcpy(at, env, k->nsyms * sizeof *at);
     for (uint32_t i = 0; i < k->nsizes; i++)
         if (tp_is_open_size(&k->sizes[i]) && at[k->sizes[i].sym] < k->sizes[i].min)
             at[k->sizes[i].sym] = k->sizes[i].min;

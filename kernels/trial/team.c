@@ -88,13 +88,12 @@ static void prepare(void *arg)
     item *x = l->now;
     const tp_case *original = original_of(l->team, x);
     uint32_t k = number_of(l->team->spec, original->kernel);
-    size_t n = tp_sym_count(original->kernel->exprs);
     x->own = TP_NEW(l->arena, tp_case);
     x->found = TP_NEW(l->arena, tp_case);
     *x->own = *original;
     x->own->kernel = l->kernels[k];
     x->own->coverage = original->coverage ? tp_coverage_copy(l->arena, l->coverage[k]) : NULL;
-    x->own->env = memcpy(TP_NEWN(l->arena, int64_t, n), original->env, n * sizeof *x->own->env);
+    x->own->env = tp_env_copy(l->arena, original->kernel, original->env);
     x->r.the_case = x->own;
 }
 
