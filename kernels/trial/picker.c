@@ -451,9 +451,11 @@ static void grow_counts(exploring *x, tp_rng *rng, int64_t *env)
     const tp_kernel *k = x->p->k;
     for (uint32_t i = 0; i < k->nsizes; i++) {
         const tp_size *s = &k->sizes[i];
-        int64_t want = LEAST + (int64_t)tp_rng_below(rng, MOST - LEAST + 1);
+        int64_t want = LEAST + (int64_t)tp_rng_below(rng, MOST - LEAST + 1); /* of every size: draws stay the same */
+        if (s->kind != TP_SIZE_RANGE)
+            continue;
         want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
-        if (s->kind == TP_SIZE_RANGE && tp_largest_block(k, s, env) <= 1 && want > env[s->sym] && want <= s->max)
+        if (tp_largest_block(k, s, env) <= 1 && want > env[s->sym] && want <= s->max)
             env[s->sym] = want;
     }
 }
