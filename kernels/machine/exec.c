@@ -345,7 +345,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     bool defined = tp_defined_box(ref, s.start, s.size, s.stride) || tp_mixed_box_defined(ref, &s);
     if (ref->state == TP_INSIDE && s.whole && !tp_may_defer(m))
         tp_materialise(m, ref);
-    bool boxed = s.whole && ref->state == TP_INSIDE && !ref->viewed;
+    bool boxed = s.whole && ref->state == TP_INSIDE && !ref->viewed && (out->rank == ref->rank || !ref->lines);
     if ((defined || boxed) && tp_show_slice(m, i, ref, &s)) {
         if (!defined)
             tp_copy_box(m, out, ref);

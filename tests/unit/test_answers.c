@@ -258,11 +258,44 @@ static void products_at_edges_have_one_answer(void **state)
     assert_true(well > 60 && trapped > 30);
 }
 
+/* One row of a product, without its first dimension: each element is as it was. */
+static void rows_of_products_at_edges_have_one_answer(void **state)
+{
+    static const char *const RESULTS[] = {"acc[0, :]", "acc[0, :] + 1", "acc[0, :] + p[0, :]", "exp(p[0, :])"};
+    uint32_t well = 0, trapped = 0;
+    (void)state;
+    for (size_t r = 0; r < sizeof RESULTS / sizeof *RESULTS; r++)
+        for (int more = 0; more < 8; more += 7) { /* columns of the output that are undefined */
+            tp_arena *a = tp_arena_new(0);
+            loaded *l = load_text(tp_cstr(
+                a, tp_printf(a,
+                             "{\"tileproof\": 1, \"name\": \"row\", \"grid\": [{\"axis\": \"j\", \"steps\": 3}], "
+                             "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [1, 64]}, "
+                             "{\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [64, 41], "
+                             "\"block_shape\": [64, 16], \"index_map\": [0, \"j\"]}], \"outputs\": ["
+                             "{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [1, %d], "
+                             "\"block_shape\": [1, 16], \"index_map\": [0, \"j\"]}], \"scratch\": ["
+                             "{\"name\": \"acc\", \"dtype\": \"float32\", \"shape\": [1, 16]}], \"kernel\": ["
+                             "\"p = dot(x[...], y[...])\", \"acc[...] = p\", \"o[0, :] = %s\"]}",
+                             41 + more, RESULTS[r])));
+            if (!l->spec)
+                fail_msg("%.*s", TP_FMT(l->ctx.findings.at[0].message));
+            const tp_kernel *kernel = l->spec->kernels[0];
+            int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(kernel->exprs) + 1);
+            bool ended = ways_agree(&(kernel_at){kernel, env, 1, TP_INPUT_NORMAL, l->source.text});
+            *(ended ? &well : &trapped) += 1;
+            unload(l);
+            tp_arena_free(a);
+        }
+    assert_int_equal(well, sizeof RESULTS / sizeof *RESULTS);
+    assert_int_equal(trapped, well);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_gallery_has_one_answer),
-                                       cmocka_unit_test(products_at_edges_have_one_answer),
-                                       cmocka_unit_test(random_bodies_have_one_answer)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_gallery_has_one_answer), cmocka_unit_test(products_at_edges_have_one_answer),
+        cmocka_unit_test(rows_of_products_at_edges_have_one_answer), cmocka_unit_test(random_bodies_have_one_answer)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("answers: digest %016llx\n", (unsigned long long)digest);
