@@ -664,7 +664,7 @@ static void decide_naming(void *arg)
 /* With a part of what is left of the work: the walk, of which other rules want to know, is done. */
 bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)
 {
-    static const tp_share SHARE = {0.6, "following what is in flight", {NULL, 0}};
+    static const tp_share SHARE = {0.75, "following what is in flight", {NULL, 0}};
     const tp_rule *rule = a->rule;
     naming_call x = {.a = a, .at = at};
     a->rule = NULL;

@@ -115,7 +115,7 @@ def of_any_tables(fn, args):
     specs = tileproof.from_pallas(fn, *args, tables=False)
     for table in specs[0]["scalar_prefetch"]:
         table |= HELD[table["name"].removesuffix("_given")]
-    return judged(specs, [], "--timeout", "20")  # two heads of keys take more than the 10 that are given by default
+    return judged(specs, [])
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if "empty" not in way])
