@@ -85,9 +85,9 @@ TILES(tiles_of_bfloats, "amx-tile,amx-bf16", 32, _tile_dpbf16ps)
 
 static double integers(const tp_multiplier *m)
 {
-    if (m->quads && m->quads_run_here() && strcmp(m->quads_by, "AMX") == 0)
+    if (m->bytes && m->bytes_run_here() && strcmp(m->bytes_by, "AMX") == 0)
         return tiles_of_integers();
-    return m->quads && m->quads_run_here() ? quads() : __builtin_cpu_supports("avx512bw") ? pairs() : 0;
+    return m->bytes && m->bytes_run_here() ? quads() : __builtin_cpu_supports("avx512bw") ? pairs() : 0;
 }
 
 static double bfloats(const tp_multiplier *m, const tp_peaks *p)

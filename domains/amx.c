@@ -2,6 +2,7 @@
 #include "domains/amx.h"
 
 #include "base/processors.h"
+#include "domains/bytes.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
 #include <cpuid.h>
@@ -17,16 +18,19 @@ enum {
     AMX_BF16 = 1 << 22,     /* of edx of leaf 7 */
     AMX_TILE = 1 << 24,
     AMX_INT8 = 1 << 25,
-    SIDE = 16,       /* rows of a tile, and words of a row */
+    SIDE = 16, /* rows of a tile, and words of a row */
+    TILE = SIDE * SIDE,
     BLOCK = 2 * SIDE /* of sums: four tiles, for two of a and two of b */
 };
+
+#define WITH_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 static bool ask(void)
 {
     const unsigned wanted = AMX_TILE | AMX_INT8 | AMX_BF16;
     unsigned a, b, c, d;
-    return tp_has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & wanted) == wanted &&
-           syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+    return tp_has_avx512() && __builtin_cpu_supports("avx512vbmi") && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+           (d & wanted) == wanted && syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
 }
 
 bool tp_has_amx(void)
@@ -53,150 +57,19 @@ static inline void is_there(const void *p)
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-typedef struct tile_of {
-    const tp_quad *at;
-    size_t stride; /* bytes */
-} tile_of;
-
-/* Rows and columns that lie in memory as a tile wants them, or in `room`, with 0s behind. */
-static tile_of part(const tp_quad *x, tp_steps s, size_t rows, size_t columns, bool whole, tp_quad *room)
-{
-    if (whole && s.column == 1)
-        return (tile_of){x, s.row * sizeof *x};
-    memset(room, 0, SIDE * SIDE * sizeof *room);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++)
-            room[i * SIDE + j] = x[i * s.row + j * s.column];
-    is_there(room);
-    return (tile_of){room, SIDE * sizeof *room};
-}
-
 static inline size_t least(size_t x, size_t y)
 {
     return x < y ? x : y;
 }
-
-enum { SUM, RIGHT, BELOW, BOTH, A_TOP, A_LOW, B_LEFT, B_RIGHT }; /* tiles: 0 to 7 */
-
-/* to[high][wide] = from[high][wide] + a[high][k] b[k][wide], of at most BLOCK rows and columns; rows of `from`, NULL:
- * 0, and of `to` are so many bytes apart. */
-__attribute__((target("amx-tile,amx-int8"))) static void block(size_t high, size_t wide, size_t k, const tp_quad *a,
-                                                               tp_steps sa, const tp_quad *b, tp_steps sb,
-                                                               const tp_quad *from, tp_quad *to, size_t stride)
-{
-    tp_quad room[4][SIDE * SIDE];
-    const size_t top = least(high, SIDE), low = high - top, left = least(wide, SIDE), right = wide - left,
-                 below = SIDE * (stride / sizeof *to);
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    if (from)
-        _tile_loadd(0, from, stride);
-    if (from && right)
-        _tile_loadd(1, from + SIDE, stride);
-    if (from && low)
-        _tile_loadd(2, from + below, stride);
-    if (from && low && right)
-        _tile_loadd(3, from + below + SIDE, stride);
-    for (size_t t = 0, some; t < k; t += some) {
-        some = least(k - t, SIDE);
-        const tp_quad *x = a + t * sa.column, *y = b + t * sb.row;
-        tile_of p = part(x, sa, top, some, some == SIDE, room[0]), q = part(y, sb, some, left, some == SIDE, room[1]);
-        _tile_loadd(4, p.at, p.stride);
-        _tile_loadd(6, q.at, q.stride);
-        _tile_dpbusd(0, 4, 6);
-        if (right) {
-            q = part(y + SIDE * sb.column, sb, some, right, some == SIDE, room[2]);
-            _tile_loadd(7, q.at, q.stride);
-            _tile_dpbusd(1, 4, 7);
-        }
-        if (low) {
-            p = part(x + SIDE * sa.row, sa, low, some, some == SIDE, room[3]);
-            _tile_loadd(5, p.at, p.stride);
-            _tile_dpbusd(2, 5, 6);
-        }
-        if (low && right)
-            _tile_dpbusd(3, 5, 7);
-    }
-    _tile_stored(0, to, stride);
-    if (right)
-        _tile_stored(1, to + SIDE, stride);
-    if (low)
-        _tile_stored(2, to + below, stride);
-    if (low && right)
-        _tile_stored(3, to + below + SIDE, stride);
-}
-
-/* Tiles of a block of so many rows and columns; what is not there has one of each, and is not used. */
-__attribute__((target("amx-tile"))) static void shape(size_t high, size_t wide)
-{
-    const size_t rows[] = {least(high, SIDE), high > SIDE ? high - SIDE : 1},
-                 words[] = {least(wide, SIDE), wide > SIDE ? wide - SIDE : 1};
-    shapes s = {.palette = 1};
-    for (size_t t = SUM; t <= B_RIGHT; t++) {
-        size_t below = t < A_TOP ? t / 2 : t - A_TOP, beside = t < A_TOP ? t % 2 : t - B_LEFT;
-        s.rows[t] = (uint8_t)(t < B_LEFT ? rows[below] : SIDE);
-        s.bytes[t] = (uint16_t)(sizeof(tp_quad) * (t < A_TOP || t >= B_LEFT ? words[beside] : SIDE));
-    }
-    is_there(&s);
-    _tile_loadconfig(&s);
-}
-
-__attribute__((target("amx-tile"))) static void release(void)
-{
-    _tile_release();
-}
-
-void tp_multiply_quads_amx(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
-                           tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead)
-{
-    const size_t blocks = ((m + BLOCK - 1) / BLOCK) * ((n + BLOCK - 1) / BLOCK),
-                 lines = ahead && blocks ? ahead->lines / blocks + 1 : 0;
-    size_t high = 0, wide = 0; /* of the block that tiles have the shape of */
-    for (size_t i = 0; i < m; i += BLOCK)
-        for (size_t j = 0; j < n; j += BLOCK) {
-            if (high != least(m - i, BLOCK) || wide != least(n - j, BLOCK)) {
-                high = least(m - i, BLOCK);
-                wide = least(n - j, BLOCK);
-                shape(high, wide);
-            }
-            if (ahead)
-                tp_ahead_ask(ahead, lines);
-            const size_t at = i * n + j;
-            block(high, wide, k, a + i * sa.row, sa, b + j * sb.column, sb, onto ? base + at : NULL,
-                  (onto ? onto : r) + at, n * sizeof *r);
-        }
-    if (high)
-        release();
-}
-
-/* ---- bfloat16 ---- */
-
-/* Operands are packed to panels of BLOCK lines: rows of a, columns of b. Of each TP_GROUP terms of a panel there are
- * two tiles, of its first lines and of the others, without gaps; 0s where there are no lines or no terms. A word has
- * two terms. Words of a row are those of a line in a, of a pair of terms in b.
- *
- * The tiles take and give 0 for what is subnormal, as no other instruction here does. So a panel is asked for
- * the least exponents of its numbers. Let all numbers of a panel of a that are not 0 be at least 2^x, and those of one
- * of b at least 2^y, and -126 <= x, y. A bfloat16 of at least 2^x is a multiple of 2^(x - 7), so each product is a
- * multiple of q = 2^(x + y - 14). So is each sum of a product or sum and a multiple of q, exactly; and rounded, for a
- * float32 that is next to a multiple of q is either that or has a last place above q. If q >= 2^-126, what is not 0 is
- * not subnormal, and nothing is rounded otherwise than by IEEE 754. With exponents as they are stored (127 more), x + y
- * - 14 >= -126 reads X + Y >= 142. Sums that overflow, infinities and NaN are those of IEEE 754. */
-enum { TILE = SIDE * SIDE, PAIR = 2 * TILE, LEAST_EXPONENTS = 142, DEPTH = 16 /* groups */ };
-
-#define WITH_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 static size_t in_parts(size_t n, size_t part)
 {
     return (n + part - 1) / part;
 }
 
-size_t tp_bfloats_room(size_t m, size_t n, size_t k)
+static inline __mmask32 first(size_t n)
 {
-    const size_t panels = in_parts(m, BLOCK) + in_parts(n, BLOCK);
-    return panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t)) + TP_AHEAD_LINE;
+    return n >= 32 ? UINT32_MAX : (UINT32_C(1) << n) - 1;
 }
 
 /* Words of 16 lines, turned. */
@@ -224,6 +97,255 @@ WITH_AVX512 static inline void turn_tile(__m512i v[SIDE])
     }
 }
 
+enum { SUM, RIGHT, BELOW, BOTH, A_TOP, A_LOW, B_LEFT, B_RIGHT }; /* tiles: 0 to 7 */
+
+/* Tiles of a block of so many rows and columns; what is not there has one of each, and is not used. */
+__attribute__((target("amx-tile"))) static void shape(size_t high, size_t wide)
+{
+    const size_t rows[] = {least(high, SIDE), high > SIDE ? high - SIDE : 1},
+                 words[] = {least(wide, SIDE), wide > SIDE ? wide - SIDE : 1};
+    shapes s = {.palette = 1};
+    for (size_t t = SUM; t <= B_RIGHT; t++) {
+        size_t below = t < A_TOP ? t / 2 : t - A_TOP, beside = t < A_TOP ? t % 2 : t - B_LEFT;
+        s.rows[t] = (uint8_t)(t < B_LEFT ? rows[below] : SIDE);
+        s.bytes[t] = (uint16_t)(sizeof(tp_quad) * (t < A_TOP || t >= B_LEFT ? words[beside] : SIDE));
+    }
+    is_there(&s);
+    _tile_loadconfig(&s);
+}
+
+__attribute__((target("amx-tile"))) static void release(void)
+{
+    _tile_release();
+}
+
+/* ---- 8-bit integers ---- */
+
+/* b is packed to panels of BLOCK columns: of each TP_BYTES terms of a panel there are two tiles, of its first columns
+ * and of the others, without gaps; 0s where there are no columns or no terms. A word has four terms. Rows of a are as
+ * tiles want them where their terms lie side by side; else, and for terms at the end that fill no tile, they are packed
+ * to such panels, too. */
+enum { STEP = SIDE * TP_BYTES /* bytes of a tile */ };
+
+#define WITH_BYTES __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
+
+/* Sixteen bytes of each of four terms, as words. */
+WITH_BYTES static inline __m512i join(__m128i p, __m128i q, __m128i r, __m128i s)
+{
+    static const uint8_t ORDER[TP_BYTES] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
+                                            4,  20, 36, 52, 5,  21, 37, 53, 6,  22, 38, 54, 7,  23, 39, 55,
+                                            8,  24, 40, 56, 9,  25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59,
+                                            12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
+    __m512i all = _mm512_inserti32x4(_mm512_castsi128_si512(p), q, 1);
+    all = _mm512_inserti32x4(_mm512_inserti32x4(all, r, 2), s, 3);
+    return _mm512_permutexvar_epi8(_mm512_loadu_si512(ORDER), all);
+}
+
+WITH_BYTES static inline __m128i sixteen(const uint8_t *x)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)x);
+}
+
+/* A group of terms of as many lines as two panels have, which lie side by side; `apart`: bytes from panel to panel.
+ * They are read term after term, since those far from each other share places of the first cache. */
+WITH_BYTES static void pack_two(uint8_t *to, size_t apart, const uint8_t *x, size_t term)
+{
+    for (size_t t = 0; t < SIDE; t++, x += 4 * term, to += TP_BYTES)
+#pragma GCC unroll 4
+        for (size_t part = 0; part < 4; part++) {
+            const uint8_t *p = x + part * SIDE;
+            _mm512_store_si512(to + part / 2 * apart + part % 2 * STEP,
+                               join(sixteen(p), sixteen(p + term), sixteen(p + 2 * term), sixteen(p + 3 * term)));
+        }
+}
+
+/* Four terms, or as many as are there, of up to 16 lines that lie side by side. */
+WITH_BYTES static inline __m512i load_quads(const uint8_t *x, size_t term, __mmask16 lines, size_t terms)
+{
+    __m128i v[4];
+    for (size_t t = 0; t < 4; t++)
+        v[t] = t < terms ? _mm_maskz_loadu_epi8(lines, x + t * term) : _mm_setzero_si128();
+    return join(v[0], v[1], v[2], v[3]);
+}
+
+/* Up to 16 lines of a group of up to TP_BYTES terms. `turned`: the rows of the tile are quads of terms. */
+WITH_BYTES static void pack_bytes_tile(uint8_t *to, const uint8_t *x, tp_steps s, size_t lines, size_t terms,
+                                       bool turned)
+{
+    const size_t line = s.row, term = s.column;
+    const bool by_terms = line == 1 && term != 1;
+    const __mmask64 there = terms >= TP_BYTES ? UINT64_MAX : (UINT64_C(1) << terms) - 1;
+    __m512i v[SIDE];
+    for (size_t q = 0; q < SIDE; q++) {
+        uint8_t row[TP_BYTES] = {0};
+        v[q] = _mm512_setzero_si512();
+        if (by_terms && 4 * q < terms)
+            v[q] = load_quads(x + 4 * q * term, term, (__mmask16)first(lines), terms - 4 * q);
+        else if (!by_terms && term == 1 && q < lines)
+            v[q] = _mm512_maskz_loadu_epi8(there, x + q * line);
+        for (size_t t = 0; !by_terms && term != 1 && q < lines && t < terms; t++)
+            row[t] = x[q * line + t * term];
+        if (!by_terms && term != 1)
+            v[q] = _mm512_loadu_si512(row);
+    }
+    if (turned != by_terms)
+        turn_tile(v);
+    for (size_t q = 0; q < SIDE; q++)
+        _mm512_store_si512(to + q * TP_BYTES, v[q]);
+}
+
+static void pack_bytes(uint8_t *to, const uint8_t *x, tp_steps s, size_t lines, size_t k, bool turned)
+{
+    const size_t apart = in_parts(k, TP_BYTES) * 2 * STEP; /* panels */
+    for (size_t t = 0; t < k; t += TP_BYTES, x += TP_BYTES * s.column, to += 2 * STEP) {
+        const size_t terms = least(k - t, TP_BYTES);
+        size_t i = 0;
+        for (; turned && s.row == 1 && s.column != 1 && terms == TP_BYTES && lines - i >= 2 * BLOCK; i += 2 * BLOCK)
+            pack_two(to + i / BLOCK * apart, apart, x + i, s.column);
+        for (; i < lines; i += SIDE)
+            pack_bytes_tile(to + i / BLOCK * apart + i % BLOCK / SIDE * STEP, x + i * s.row, s, least(lines - i, SIDE),
+                            terms, turned);
+    }
+}
+
+/* BLOCK rows of a, of some groups: so many bytes from row to row, from group to group, and to the lower half. */
+typedef struct rows_of_bytes {
+    const uint8_t *at;
+    size_t groups, row, group, half;
+} rows_of_bytes;
+
+/* sum += x y of tiles. */
+#define MULTIPLY_BYTES(is_signed, sum, x, y)                                                                           \
+    do {                                                                                                               \
+        if ((is_signed).a && (is_signed).b)                                                                            \
+            _tile_dpbssd(sum, x, y);                                                                                   \
+        else if ((is_signed).a)                                                                                        \
+            _tile_dpbsud(sum, x, y);                                                                                   \
+        else if ((is_signed).b)                                                                                        \
+            _tile_dpbusd(sum, x, y);                                                                                   \
+        else                                                                                                           \
+            _tile_dpbuud(sum, x, y);                                                                                   \
+    } while (0)
+
+#define WITH_TILES_OF_BYTES __attribute__((target("amx-tile,amx-int8")))
+
+/* Products of some groups of a block and a panel of b; `low`, `right`: are there more than half as many rows, columns?
+ */
+WITH_TILES_OF_BYTES static inline __attribute__((always_inline)) void add_groups(tp_signs is_signed, rows_of_bytes a,
+                                                                                 const uint8_t *b, bool low, bool right)
+{
+    for (size_t t = 0; t < a.groups; t++, a.at += a.group, b += 2 * STEP) {
+        _tile_loadd(4, a.at, a.row);
+        _tile_loadd(6, b, TP_BYTES);
+        MULTIPLY_BYTES(is_signed, 0, 4, 6);
+        if (right) {
+            _tile_loadd(7, b + STEP, TP_BYTES);
+            MULTIPLY_BYTES(is_signed, 1, 4, 7);
+        }
+        if (low) {
+            _tile_loadd(5, a.at + a.half, a.row);
+            MULTIPLY_BYTES(is_signed, 2, 5, 6);
+        }
+        if (low && right)
+            MULTIPLY_BYTES(is_signed, 3, 5, 7);
+    }
+}
+
+/* Sums of a block, rows so many bytes apart, to tiles and back. */
+WITH_TILES_OF_BYTES static inline void load_sums(const uint32_t *from, size_t stride, bool low, bool right)
+{
+    const uint32_t *below = from + SIDE * (stride / sizeof *from);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    if (!from)
+        return;
+    _tile_loadd(0, from, stride);
+    if (right)
+        _tile_loadd(1, from + SIDE, stride);
+    if (low)
+        _tile_loadd(2, below, stride);
+    if (low && right)
+        _tile_loadd(3, below + SIDE, stride);
+}
+
+WITH_TILES_OF_BYTES static inline void store_sums(uint32_t *to, size_t stride, bool low, bool right)
+{
+    uint32_t *below = to + SIDE * (stride / sizeof *to);
+    _tile_stored(0, to, stride);
+    if (right)
+        _tile_stored(1, to + SIDE, stride);
+    if (low)
+        _tile_stored(2, below, stride);
+    if (low && right)
+        _tile_stored(3, below + SIDE, stride);
+}
+
+/* to = from + the products of rows that lie in two places and a panel of b. */
+WITH_TILES_OF_BYTES static void block_of_bytes(tp_signs is_signed, const rows_of_bytes *a, const rows_of_bytes *others,
+                                               const uint8_t *b, const uint32_t *from, uint32_t *to, size_t stride,
+                                               bool low, bool right)
+{
+    load_sums(from, stride, low, right);
+    add_groups(is_signed, *a, b, low, right);
+    add_groups(is_signed, *others, b + a->groups * 2 * STEP, low, right);
+    store_sums(to, stride, low, right);
+}
+
+void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
+                           tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
+                           void *room)
+{
+    const size_t groups = in_parts(k, TP_BYTES), there = sa.column == 1 ? k / TP_BYTES : 0, others = groups - there,
+                 blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK),
+                 lines = ahead && blocks ? ahead->lines / blocks + 1 : 0, stride = n * sizeof *r;
+    uint8_t *y = (uint8_t *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
+            *x = y + in_parts(n, BLOCK) * groups * 2 * STEP;
+    size_t high = 0, wide = 0; /* of the block that tiles have the shape of */
+    pack_bytes(y, b, (tp_steps){sb.column, sb.row}, n, k, true);
+    pack_bytes(x, a + there * TP_BYTES * sa.column, sa, m, k - there * TP_BYTES, false);
+    is_there(y);
+    for (size_t i = 0; i < m; i += BLOCK)
+        for (size_t j = 0; j < n; j += BLOCK) {
+            const rows_of_bytes rows = {a + i * sa.row, there, sa.row, TP_BYTES, SIDE * sa.row},
+                                packed = {x + i / BLOCK * others * 2 * STEP, others, TP_BYTES, 2 * STEP, STEP};
+            const uint8_t *panel = y + j / BLOCK * groups * 2 * STEP;
+            if (high != least(m - i, BLOCK) || wide != least(n - j, BLOCK)) {
+                high = least(m - i, BLOCK);
+                wide = least(n - j, BLOCK);
+                shape(high, wide);
+            }
+            if (ahead)
+                tp_ahead_ask(ahead, lines);
+            block_of_bytes(is_signed, &rows, &packed, panel, onto ? base + i * n + j : NULL,
+                           (onto ? onto : r) + i * n + j, stride, high > SIDE, wide > SIDE);
+        }
+    if (high)
+        release();
+}
+
+/* ---- bfloat16 ---- */
+
+/* Operands are packed to panels of BLOCK lines: rows of a, columns of b. Of each TP_GROUP terms of a panel there are
+ * two tiles, of its first lines and of the others, without gaps; 0s where there are no lines or no terms. A word has
+ * two terms. Words of a row are those of a line in a, of a pair of terms in b.
+ *
+ * The tiles take and give 0 for what is subnormal, as no other instruction here does. So a panel is asked for
+ * the least exponents of its numbers. Let all numbers of a panel of a that are not 0 be at least 2^x, and those of one
+ * of b at least 2^y, and -126 <= x, y. A bfloat16 of at least 2^x is a multiple of 2^(x - 7), so each product is a
+ * multiple of q = 2^(x + y - 14). So is each sum of a product or sum and a multiple of q, exactly; and rounded, for a
+ * float32 that is next to a multiple of q is either that or has a last place above q. If q >= 2^-126, what is not 0 is
+ * not subnormal, and nothing is rounded otherwise than by IEEE 754. With exponents as they are stored (127 more), x + y
+ * - 14 >= -126 reads X + Y >= 142. Sums that overflow, infinities and NaN are those of IEEE 754. */
+enum { PAIR = 2 * TILE, LEAST_EXPONENTS = 142, DEPTH = 16 /* groups */ };
+
+size_t tp_bfloats_room(size_t m, size_t n, size_t k)
+{
+    const size_t panels = in_parts(m, BLOCK) + in_parts(n, BLOCK);
+    return panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t)) + TP_AHEAD_LINE;
+}
+
 /* The least magnitude so far of 32 numbers, less by 1, so that 0 is most of all. */
 WITH_AVX512 static inline __m512i look(__m512i seen, __m512i v)
 {
@@ -239,11 +361,6 @@ WITH_AVX512 static inline uint32_t exponent_of(__m512i seen)
     for (size_t i = 0; i < TP_GROUP; i++)
         one = all[i] < one ? all[i] : one;
     return ((uint32_t)one + 1) >> 7;
-}
-
-static inline __mmask32 first(size_t n)
-{
-    return n >= 32 ? UINT32_MAX : (UINT32_C(1) << n) - 1;
 }
 
 /* Up to 16 lines whose terms lie side by side. */
@@ -501,10 +618,12 @@ bool tp_has_amx(void)
     return false;
 }
 
-void tp_multiply_quads_amx(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
-                           tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead)
+void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
+                           tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
+                           void *room)
 {
-    (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)r, (void)base, (void)onto, (void)ahead;
+    (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)is_signed, (void)r, (void)base, (void)onto;
+    (void)ahead, (void)room;
 }
 
 size_t tp_bfloats_room(size_t m, size_t n, size_t k)

@@ -6,6 +6,7 @@
 
 #include "base/processors.h"
 #include "domains/amx.h"
+#include "domains/bytes.h"
 #include "domains/residue.h"
 #include "domains/subnormal.h"
 
@@ -136,19 +137,25 @@ static bool has_vnni(void)
 {
     return __builtin_cpu_supports("avx512vnni");
 }
+
+static void by_vnni(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
+                    tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room)
+{
+    tp_multiply_bytes(multiply_tp_quad_avx512, m, n, k, a, sa, b, sb, is_signed, r, base, onto, ahead, room);
+}
 #endif
 
-#define MULTIPLIER(set, runs, floats, quads, quads_run, by, bfloats, bfloats_by)                                       \
+#define MULTIPLIER(set, runs, floats, bytes, bytes_run, by, bfloats, bfloats_by)                                       \
     {                                                                                                                  \
 #set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_tp_modulo_p_##set,                \
-            multiply_tp_modulo_q_##set, multiply_tp_pair_##set, quads, quads_run, by, multiply_tp_widened_##set,       \
+            multiply_tp_modulo_q_##set, multiply_tp_pair_##set, bytes, bytes_run, by, multiply_tp_widened_##set,       \
             bfloats, bfloats_by                                                                                        \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_quads_amx, tp_has_amx, "AMX", by_amx,
+    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_bytes_amx, tp_has_amx, "AMX", by_amx,
                "AMX"),
-    MULTIPLIER(avx512, has_avx512, watched_float_avx512, multiply_tp_quad_avx512, has_vnni, "VNNI", NULL, "float32"),
+    MULTIPLIER(avx512, has_avx512, watched_float_avx512, by_vnni, has_vnni, "VNNI", NULL, "float32"),
     MULTIPLIER(avx2, tp_has_avx2, multiply_by_panels_float_avx2, NULL, NULL, NULL, NULL, "float32"),
 #endif
     MULTIPLIER(portable, always, multiply_by_panels_float_portable, NULL, NULL, NULL, NULL, "float32"),

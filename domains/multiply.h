@@ -20,9 +20,6 @@
 /* Two 16-bit integers, the first of them low: terms 2 t and 2 t + 1 of an element of a or b. An odd last one has a 0
  * beside it. */
 typedef uint32_t tp_pair;
-/* Four 8-bit integers, the first of them low: terms 4 t to 4 t + 3; of a from 0 to 255, of b from -128 to 127. Behind
- * the last ones are 0s. */
-typedef uint32_t tp_quad;
 typedef uint64_t tp_modulo_p, tp_modulo_q;
 /* The bits of a bfloat16, which are the upper half of a float32's; and that float32. */
 typedef uint16_t tp_bfloat;
@@ -34,6 +31,11 @@ enum { TP_GROUP = 32 }; /* terms */
 typedef struct tp_steps {
     size_t row, column;
 } tp_steps;
+
+/* Are the 8-bit integers of a, and of b, signed? */
+typedef struct tp_signs {
+    bool a, b;
+} tp_signs;
 
 typedef void tp_multiply_widened(size_t m, size_t n, size_t k, const tp_widened *a, tp_steps sa, const tp_widened *b,
                                  tp_steps sb, tp_widened *r, const tp_widened *base, tp_widened *onto, tp_ahead *ahead);
@@ -66,11 +68,12 @@ typedef struct tp_multiplier {
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
                   tp_pair *r, const tp_pair *base, tp_pair *onto, tp_ahead *ahead);
-    /* k quads; r: sums modulo 2^32. NULL: this set has no instruction for them. */
-    void (*quads)(size_t m, size_t n, size_t k, const tp_quad *a, tp_steps sa, const tp_quad *b, tp_steps sb,
-                  tp_quad *r, const tp_quad *base, tp_quad *onto, tp_ahead *ahead);
-    bool (*quads_run_here)(void); /* where quads are and the set runs */
-    const char *quads_by;         /* name of their instructions; NULL: none */
+    /* 8-bit integers; r: sums modulo 2^32. `room` has tp_bytes_room() bytes. NULL: this set has no instruction for
+     * them. */
+    void (*bytes)(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
+                  tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room);
+    bool (*bytes_run_here)(void); /* where bytes are and the set runs */
+    const char *bytes_by;         /* name of their instructions; NULL: none */
     tp_multiply_widened *widened; /* of bfloat16s, in their order */
     /* The same numbers from their bits; `room` has tp_bfloats_room() bytes. NULL: this set has no instruction for them.
      */
@@ -84,7 +87,8 @@ const tp_multiplier *tp_multipliers(size_t *n);
 /* The fastest that runs on this processor. */
 const tp_multiplier *tp_multiplier_here(void);
 
-/* Of room for a product of bfloat16s. */
+/* Of room for a product of 8-bit integers, from a word on; and for one of bfloat16s. */
+size_t tp_bytes_room(size_t m, size_t n, size_t k);
 size_t tp_bfloats_room(size_t m, size_t n, size_t k);
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
 /* Modulo TP_FIELD_P, of elements below it. */

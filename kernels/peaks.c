@@ -87,7 +87,7 @@ tp_peaks tp_peaks_measure(void)
     tp_peaks p = {.instruction_set = m->name,
                   .elementary = "libm",
                   .bfloats_by = m->bfloats_by,
-                  .integers_by = m->quads && m->quads_run_here() ? m->quads_by : "pairs of 16 bits",
+                  .integers_by = m->bytes && m->bytes_run_here() ? m->bytes_by : "pairs of 16 bits",
                   .bytes = copy_rate()};
     size_t n;
     const tp_elementary *all = tp_elementaries(&n);

@@ -44,14 +44,14 @@ static layout plan(const tp_inst *i, const tp_cells *c, int side)
     return l;
 }
 
-/* What products are summed in; PAIRS: 16-bit integers, two to a word; QUADS: 8-bit integers, four to a word; BFLOATS
- * and WIDENED: what fits bfloat16, as such or as float32 (domains/multiply.h). */
+/* What products are summed in; PAIRS: 16-bit integers, two to a word; BYTES: 8-bit integers; BFLOATS and WIDENED: what
+ * fits bfloat16, as such or as float32 (domains/multiply.h). */
 typedef enum accumulator {
     ACC_F32,
     ACC_F64,
     ACC_INT,
     ACC_PAIRS,
-    ACC_QUADS,
+    ACC_BYTES,
     ACC_BFLOATS,
     ACC_WIDENED,
     AS_IT_IS
@@ -66,7 +66,7 @@ static size_t width(accumulator acc)
     case ACC_INT: return sizeof(uint32_t);
     case ACC_PAIRS:
     case ACC_BFLOATS: return sizeof(int16_t);
-    case ACC_QUADS: return 1;
+    case ACC_BYTES: return 1;
     case ACC_F64:
     case AS_IT_IS: break;
     }
@@ -76,7 +76,12 @@ static size_t width(accumulator acc)
 /* Elements in a term of the product. */
 static size_t together(accumulator acc)
 {
-    return acc == ACC_PAIRS ? 2 : acc == ACC_QUADS ? 4 : 1;
+    return acc == ACC_PAIRS ? 2 : 1;
+}
+
+static bool is_byte(tp_dtype d)
+{
+    return d == TP_I8 || d == TP_U8;
 }
 
 static bool is_short(tp_dtype d)
@@ -126,7 +131,7 @@ static bool in_order(const tp_cells *c, const layout *l)
 /* Is it of the accumulator's type already? */
 static bool as_it_is(accumulator acc, tp_dtype d)
 {
-    return acc == AS_IT_IS || acc == ACC_QUADS || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
+    return acc == AS_IT_IS || acc == ACC_BYTES || (acc == ACC_F32 && d == TP_F32) || (acc == ACC_F64 && d == TP_F64) ||
            (acc == ACC_INT && (d == TP_I32 || d == TP_U32)) || (acc == ACC_PAIRS && d == TP_I16) ||
            (acc == ACC_BFLOATS && d == TP_BF16);
 }
@@ -265,15 +270,15 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
     tp_note_planes(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
-static void multiply(accumulator acc, tp_dot_shape s, const void *x, tp_steps sx, const void *y, tp_steps sy, void *r,
-                     const void *base, void *onto, tp_ahead *ahead, void *room, tp_panels *panels)
+static void multiply(accumulator acc, tp_signs is_signed, tp_dot_shape s, const void *x, tp_steps sx, const void *y,
+                     tp_steps sy, void *r, const void *base, void *onto, tp_ahead *ahead, void *room, tp_panels *panels)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
     case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, panels); break;
     case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
-    case ACC_QUADS: by->quads(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_BYTES: by->bytes(s.m, s.n, s.k, x, sx, y, sy, is_signed, r, base, onto, ahead, room); break;
     case ACC_BFLOATS: by->bfloats(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, room); break;
     case ACC_WIDENED: by->widened(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_F64:
@@ -295,89 +300,13 @@ static void pair_up(tp_pair *to, const int16_t *from, size_t lines, size_t k, si
             }
 }
 
-/* ---- 8-bit integers: of a as unsigned ones, of b as signed ones; 128 more or less is added afterwards ---- */
-
-static bool is_byte(tp_dtype d)
-{
-    return d == TP_I8 || d == TP_U8;
-}
-
-/* Rows of k bytes, rows `pitch` apart, as quads; `flip`: of each byte the highest bit. */
-TP_VECTORISED static void quad_rows(tp_quad *restrict to, const char *restrict from, size_t pitch, size_t rows,
-                                    size_t k, bool flip)
-{
-    const tp_quad high = flip ? 0x80808080 : 0;
-    for (size_t i = 0; i < rows; i++, from += pitch) {
-        for (size_t t = 0; t < k / 4; t++) {
-            tp_quad w;
-            memcpy(&w, from + 4 * t, sizeof w);
-            *to++ = w ^ high;
-        }
-        if (k % 4) {
-            tp_quad w = high & (((tp_quad)1 << 8 * (k % 4)) - 1);
-            for (size_t b = 0; b < k % 4; b++)
-                w ^= (tp_quad)(uint8_t)from[k / 4 * 4 + b] << 8 * b;
-            *to++ = w;
-        }
-    }
-}
-
-/* k rows of n bytes as rows of quads: each of four bytes below each other. */
-TP_VECTORISED static void quad_columns(tp_quad *restrict to, const char *restrict from, size_t pitch, size_t k,
-                                       size_t n, bool flip)
-{
-    const tp_quad high = flip ? 0x80808080 : 0;
-    for (size_t t = 0; t + 4 <= k; t += 4, to += n, from += 4 * pitch) {
-        const uint8_t *p0 = (const uint8_t *)from, *p1 = p0 + pitch, *p2 = p1 + pitch, *p3 = p2 + pitch;
-        for (size_t j = 0; j < n; j++)
-            to[j] = ((tp_quad)p0[j] | (tp_quad)p1[j] << 8 | (tp_quad)p2[j] << 16 | (tp_quad)p3[j] << 24) ^ high;
-    }
-    for (size_t j = 0; k % 4 && j < n; j++) {
-        to[j] = high & (((tp_quad)1 << 8 * (k % 4)) - 1);
-        for (size_t b = 0; b < k % 4; b++)
-            to[j] ^= (tp_quad)(uint8_t)from[b * pitch + j] << 8 * b;
-    }
-}
-
-/* What a and b differ from their quads by: a = quad - less, b = quad + more. */
-typedef struct offsets {
-    uint32_t less, more;
-} offsets;
-
-TP_VECTORISED static void add_terms(uint32_t *restrict r, uint32_t of_row, const uint32_t *restrict of_column, size_t n)
-{
-    for (size_t j = 0; j < n; j++)
-        r[j] += of_row - of_column[j];
-}
-
-/* From sums over quads those over elements: (x - less) (y + more) = x y - less y + more x - less more. `room`: n + k /
- * 4 words, of which the latter hold `less` four times. */
-static void add_offsets(offsets o, size_t m, size_t n, size_t k, const tp_quad *x, const tp_quad *y, uint32_t *r,
-                        tp_quad *room)
-{
-    size_t quads = (k + 3) / 4;
-    tp_quad *less = room + n;
-    if (!o.less && !o.more)
-        return;
-    for (size_t t = 0; t < quads; t++)
-        less[t] = o.less * 0x01010101;
-    tp_multiplier_here()->quads(1, n, quads, less, (tp_steps){quads, 1}, y, (tp_steps){n, 1}, room, NULL, NULL, NULL);
-    for (size_t i = 0; i < m; i++, r += n) {
-        uint32_t sum = 0;
-        for (size_t t = 0; o.more && t < quads; t++)
-            for (unsigned b = 0; b < 32; b += 8)
-                sum += x[i * quads + t] >> b & 0xff;
-        add_terms(r, o.more * (sum - (uint32_t)k * o.less), room, n);
-    }
-}
-
 /* ---- all of them ---- */
 
 static accumulator accumulator_of(const tp_cells *a, const tp_cells *b, const tp_cells *out)
 {
     const tp_multiplier *by = tp_multiplier_here();
-    if (!tp_is_float(a->dtype) && is_byte(a->dtype) && is_byte(b->dtype) && by->quads && by->quads_run_here())
-        return ACC_QUADS;
+    if (!tp_is_float(a->dtype) && is_byte(a->dtype) && is_byte(b->dtype) && by->bytes && by->bytes_run_here())
+        return ACC_BYTES;
     if (!tp_is_float(a->dtype))
         return is_short(a->dtype) && is_short(b->dtype) ? ACC_PAIRS : ACC_INT;
     if (a->dtype == TP_F64 || out->dtype == TP_F64)
@@ -390,7 +319,7 @@ static accumulator accumulator_of(const tp_cells *a, const tp_cells *b, const tp
 /* What the sums are. */
 static accumulator sums_of(accumulator acc)
 {
-    return acc == ACC_PAIRS || acc == ACC_QUADS ? ACC_INT : acc == ACC_BFLOATS || acc == ACC_WIDENED ? ACC_F32 : acc;
+    return acc == ACC_PAIRS || acc == ACC_BYTES ? ACC_INT : acc == ACC_BFLOATS || acc == ACC_WIDENED ? ACC_F32 : acc;
 }
 
 /* The sums, rounded once to the result's type. */
@@ -410,6 +339,12 @@ static void put_results(accumulator acc, tp_cells *out, const void *r)
 static size_t words(size_t n, size_t size)
 {
     return (n * size + 7) / 8 * 8;
+}
+
+/* Bytes that the product itself uses. */
+static size_t room_of(accumulator acc, size_t m, size_t n, size_t k)
+{
+    return acc == ACC_BYTES ? tp_bytes_room(m, n, k) : acc == ACC_BFLOATS ? tp_bfloats_room(m, n, k) : 0;
 }
 
 static void note_box(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b)
@@ -480,12 +415,11 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
     size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
-           of_offsets = acc == ACC_QUADS ? words(n + terms, term) : 0, of_spare = 2 * words(most, size) + of_offsets,
-           of_room = acc == ACC_BFLOATS ? words(tp_bfloats_room(mm, n, k), 1) : 0;
+           of_spare = 2 * words(most, size), of_room = words(room_of(acc, mm, n, k), 1);
     char *pa = tp_workspace(m, i->out, of_a + of_b + words(out->n, sum) + of_spare + of_room + places + lines);
     char *pb = pa + of_a, *pr = pb + of_b, *spare = pr + words(out->n, sum), *room = spare + of_spare,
          *end = room + of_room;
-    offsets o = {acc == ACC_QUADS && a->dtype == TP_I8 ? 128 : 0, acc == ACC_QUADS && b->dtype == TP_U8 ? 128 : 0};
+    const tp_signs is_signed = {a->dtype == TP_I8, b->dtype == TP_I8};
     const char *x, *y;
     tp_steps sx = {terms, 1}, sy = {n, 1};
     tp_ahead *ahead = m->ahead.now < m->ahead.n ? &m->ahead : NULL;
@@ -498,14 +432,6 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         y = pb;
         pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la, &pitch), la.batch * mm, k, 1);
         pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &pitch), la.batch, k, n);
-    } else if (acc == ACC_QUADS) {
-        const char *from = pack(acc, spare, spare, a, &la, &pitch);
-        quad_rows((tp_quad *)(void *)pa, from, pitch, la.batch * mm, k, o.less);
-        from = pack(acc, spare, spare, b, &lb, &pitch);
-        for (size_t q = 0; q < la.batch; q++)
-            quad_columns((tp_quad *)(void *)pb + q * terms * n, from + q * k * pitch, pitch, k, n, o.more);
-        x = pa;
-        y = pb;
     } else {
         x = lay(acc, pa, spare, a, &la, &sx);
         y = lay(acc, pb, spare, b, &lb, &sy);
@@ -522,10 +448,8 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
-        multiply(acc, (tp_dot_shape){1, rows, n, some}, qx, sx, qy, sy, qr, onto ? (const char *)base + at : NULL, to,
-                 ahead, room, panels);
-        add_offsets(o, rows, n, k, (const tp_quad *)(const void *)qx, (const tp_quad *)(const void *)qy,
-                    (uint32_t *)(void *)(onto ? to : qr), (tp_quad *)(void *)(room - of_offsets));
+        multiply(acc, is_signed, (tp_dot_shape){1, rows, n, some}, qx, sx, qy, sy, qr,
+                 onto ? (const char *)base + at : NULL, to, ahead, room, panels);
     }
     if (pr != (char *)out->own)
         put_results(acc, out, pr);

@@ -51,16 +51,6 @@ static void plain_pairs(size_t m, size_t n, size_t k, const tp_pair *a, const tp
     }
 }
 
-static void plain_quads(size_t m, size_t n, size_t k, const tp_quad *a, const tp_quad *b, tp_quad *r)
-{
-    for (size_t i = 0; i < m * n; i++) {
-        r[i] = 0;
-        for (size_t t = 0; t < k; t++)
-            for (unsigned q = 0; q < 32; q += 8)
-                r[i] += (uint32_t)((uint8_t)(a[i / n * k + t] >> q) * (int8_t)(b[t * n + i % n] >> q));
-    }
-}
-
 typedef struct shape {
     size_t m, n, k;
 } shape;
@@ -168,9 +158,6 @@ static void products_do_not_depend_on_the_instruction_set(void **state)
         COMPARE_MODULO(p, TP_FIELD_P)
         COMPARE_MODULO(q, TP_FIELD_Q)
         COMPARE(pairs, tp_pair, false, plain_pairs, )
-        if (!by->quads || !by->quads_run_here())
-            continue;
-        COMPARE(quads, tp_quad, false, plain_quads, )
     }
     assert_true(ran > 0 && all[n - 1].runs_here());
 }

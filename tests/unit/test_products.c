@@ -1,6 +1,7 @@
 /* Products of bfloat16: every instruction set gives the bits of their documented order (domains/multiply.h) on numbers
- * of any magnitude, subnormal, infinite and NaN ones beside others; and no product looks at memory that is not of its
- * operands, which the sanitizer does not see of instructions for tiles. The seed is printed when one fails. */
+ * of any magnitude, subnormal, infinite and NaN ones beside others; those of 8-bit integers are exact modulo 2^32,
+ * signed or not; and no product looks at memory that is not of its operands, which the sanitizer does not see of
+ * instructions for tiles. The seed is printed when one fails. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <sys/mman.h>
@@ -176,6 +177,83 @@ static void bfloat16_is_summed_in_one_order(void **state)
     by_each_set(600, 0x62663136, in_one_order);
 }
 
+/* ---- 8-bit integers ---- */
+
+static bool multiplies_bytes(const tp_multiplier *by)
+{
+    return by->bytes && by->bytes_run_here();
+}
+
+/* How a matrix of bytes lies: in rows or in columns, with a gap or without, or with gaps everywhere. */
+static uint8_t *bytes_laid(const uint8_t *x, size_t rows, size_t columns, unsigned way, tp_steps *s)
+{
+    *s = way == 0   ? (tp_steps){columns, 1}
+         : way == 1 ? (tp_steps){1, rows + 5}
+         : way == 2 ? (tp_steps){columns + 3, 1}
+                    : (tp_steps){2 * columns + 1, 2};
+    uint8_t *to = filled((rows + 1) * (2 * columns + 2) + 6 * (columns + 1), 1, 0xff);
+    for (size_t i = 0; i < rows * columns; i++)
+        to[i / columns * s->row + i % columns * s->column] = x[i];
+    return to;
+}
+
+static uint32_t number(uint8_t byte, bool is_signed)
+{
+    return is_signed ? (uint32_t)(int8_t)byte : byte;
+}
+
+static void exact(const tp_multiplier *by, tp_rng *rng, unsigned round)
+{
+    static const size_t SIDES[] = {16, 17, 32, 33, 64, 65, 128, 200};
+    shape s = random_shape(rng);
+    const tp_signs is_signed = {round & 1, round >> 1 & 1};
+    const bool largest = tp_rng_below(rng, 3) == 0; /* ... of all magnitudes */
+    if (!multiplies_bytes(by))
+        return;
+    if (tp_rng_below(rng, 3) == 0)
+        s.n = SIDES[tp_rng_below(rng, 8)];
+    if (tp_rng_below(rng, 3) == 0)
+        s.m = SIDES[tp_rng_below(rng, 8)];
+    uint8_t *a = filled(s.m * s.k, 1, 0), *b = filled(s.k * s.n, 1, 0);
+    uint32_t *want = filled(s.m * s.n, 4, 0), *base = filled(s.m * s.n, 4, 0), *got = filled(s.m * s.n, 4, 0xff),
+             *onto = filled(s.m * s.n, 4, 0xff);
+    for (size_t i = 0; i < s.m * s.k; i++)
+        a[i] = largest ? (is_signed.a ? 0x80 : 0xff) : (uint8_t)tp_rng_next(rng);
+    for (size_t i = 0; i < s.k * s.n; i++)
+        b[i] = largest ? (is_signed.b ? 0x80 : 0xff) : (uint8_t)tp_rng_next(rng);
+    for (size_t i = 0; i < s.m * s.n; i++) {
+        for (size_t t = 0; t < s.k; t++)
+            want[i] += number(a[i / s.n * s.k + t], is_signed.a) * number(b[t * s.n + i % s.n], is_signed.b);
+        base[i] = (uint32_t)tp_rng_next(rng);
+    }
+    for (unsigned way = 0; way < 4; way++)
+        for (unsigned adds = 0; adds < 3; adds++) { /* 2: in place */
+            tp_steps sa, sb;
+            uint8_t *x = bytes_laid(a, s.m, s.k, way, &sa), *y = bytes_laid(b, s.k, s.n, (way + adds) % 4, &sb);
+            uint32_t *to = adds == 2 ? filled(s.m * s.n, 4, 0) : onto;
+            void *room = filled(tp_bytes_room(s.m, s.n, s.k), 1, 0xff);
+            if (adds == 2)
+                memcpy(to, base, s.m * s.n * sizeof *to);
+            by->bytes(s.m, s.n, s.k, x, sa, y, sb, is_signed, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room);
+            for (size_t i = 0; i < s.m * s.n; i++) {
+                uint32_t w = adds ? base[i] + want[i] : want[i], g = adds ? to[i] : got[i];
+                if (w != g)
+                    fail_msg("by %s: element %zu of %zu x %zu x %zu is %x, not %x; ways %u, %u, round %u", by->bytes_by,
+                             i, s.m, s.n, s.k, g, w, way, adds, round);
+            }
+            free(x), free(y), free(room);
+            if (adds == 2)
+                free(to);
+        }
+    free(a), free(b), free(want), free(base), free(got), free(onto);
+}
+
+static void integers_are_summed_exactly(void **state)
+{
+    (void)state;
+    by_each_set(600, 0x696e7438, exact);
+}
+
 /* ---- at the end of memory, and at its begin ---- */
 
 typedef struct fenced {
@@ -207,21 +285,25 @@ static void within_operands(const tp_multiplier *by, tp_rng *rng, unsigned round
 {
     shape s = random_shape(rng);
     kind what = (kind)(round % KINDS);
-    if ((what == INT8 && !(by->quads && by->quads_run_here())) || (what == BFLOATS && !by->bfloats))
+    if ((what == INT8 && !multiplies_bytes(by)) || (what == BFLOATS && !by->bfloats))
         return;
-    const size_t size = what == BFLOATS ? 2 : 4, cells = s.m * s.n * 4;
-    const bool at_end = tp_rng_below(rng, 4), columns_of_a = tp_rng_below(rng, 2) && what != INT8,
-               columns_of_b = tp_rng_below(rng, 2) && what != INT8, adds = tp_rng_below(rng, 2);
+    const size_t size = what == INT8 ? 1 : what == BFLOATS ? 2 : 4, cells = s.m * s.n * 4;
+    const bool at_end = tp_rng_below(rng, 4), columns_of_a = tp_rng_below(rng, 2), columns_of_b = tp_rng_below(rng, 2),
+               adds = tp_rng_below(rng, 2);
+    const tp_signs is_signed = {round >> 2 & 1, round >> 3 & 1};
     fenced a = fence(s.m * s.k * size, at_end), b = fence(s.k * s.n * size, at_end), r = fence(cells, at_end),
            base = fence(cells, at_end), onto = fence(cells, at_end),
-           room = fence(what == BFLOATS ? tp_bfloats_room(s.m, s.n, s.k) : 1, at_end);
+           room = fence(what == BFLOATS ? tp_bfloats_room(s.m, s.n, s.k)
+                        : what == INT8  ? tp_bytes_room(s.m, s.n, s.k) / 4 * 4
+                                        : 1,
+                        at_end);
     tp_steps sa = columns_of_a ? (tp_steps){1, s.m} : (tp_steps){s.k, 1},
              sb = columns_of_b ? (tp_steps){1, s.k} : (tp_steps){s.n, 1};
     void *to = adds ? onto.at : NULL;
     switch (what) {
     case FLOATS: by->f32(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, NULL); break;
     case WIDENED: by->widened(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
-    case INT8: by->quads(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
+    case INT8: by->bytes(s.m, s.n, s.k, a.at, sa, b.at, sb, is_signed, r.at, base.at, to, NULL, room.at); break;
     case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at); break;
     case KINDS: break;
     }
@@ -299,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_packed_once_gives_the_same_numbers),
         cmocka_unit_test(bfloat16_is_summed_in_one_order),
+        cmocka_unit_test(integers_are_summed_exactly),
         cmocka_unit_test(products_stay_within_their_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
