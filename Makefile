@@ -325,7 +325,7 @@ asan: deps ## unit tests and bad input under the address and undefined-behaviour
 	@$(MAKE) --no-print-directory MODE=asan unit
 
 asan-readers: deps ## the part of asan that reads, prints and executes what others wrote (CI)
-	@$(MAKE) --no-print-directory MODE=asan TESTS="$(addprefix build/asan/tests/,test_asserts test_asserts_flow test_spec test_fuzz test_formats test_lsp test_recheck test_semantics test_bodies)" unit
+	@$(MAKE) --no-print-directory MODE=asan TESTS="$(addprefix build/asan/tests/,test_asserts test_asserts_flow test_spec test_fuzz test_formats test_lsp test_recheck test_semantics test_bodies test_cases test_hostile)" unit
 
 tsan: ## many specs at a time, in the program and in the library, under the thread sanitizer
 	@$(MAKE) --no-print-directory MODE=tsan build/tsan/tileproof build/tsan/libtileproof-verify.a

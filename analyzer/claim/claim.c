@@ -137,7 +137,7 @@ static bool has_ranges(tp_analysis *a, const tp_obligation *o)
     return all;
 }
 
-tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
+static tp_obligation obligation(tp_analysis *a, const tp_claim *c)
 {
     uint32_t n = 0;
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, a->nwhere + a->facts.len + c->npremises + 1);
@@ -152,15 +152,27 @@ tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
     uint32_t nvars = c->over_steps ? a->nvars : a->nsizes;
     if (c->nextra + c->nwalk)
         vars = with_extra(a, c, premises, n, &nvars);
-    tp_obligation o = {.vars = vars,
-                       .nvars = nvars,
-                       .premises = premises,
-                       .npremises = n,
-                       .goal = c->goal,
-                       .any_case = c->any_case && !tp_has_entries(a->k), /* tables are filled for small cases */
-                       .name = tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+    return (tp_obligation){.vars = vars,
+                           .nvars = nvars,
+                           .premises = premises,
+                           .npremises = n,
+                           .goal = c->goal,
+                           .any_case = c->any_case && !tp_has_entries(a->k), /* tables are filled for small cases */
+                           .name =
+                               tp_printf(a->arena, "%s-%.*s", a->rule ? a->rule->code : "fact", TP_FMT(c->subject)).p};
+}
+
+tp_obligation tp_claim_obligation(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = obligation(a, c);
     tp_assert(has_ranges(a, &o));
     return o;
+}
+
+bool tp_claim_has_ranges(tp_analysis *a, const tp_claim *c)
+{
+    tp_obligation o = obligation(a, c);
+    return has_ranges(a, &o);
 }
 
 static tp_decision decide_given(tp_analysis *a, const tp_claim *c)

@@ -117,6 +117,8 @@ tp_finding *tp_claim_check(tp_analysis *a, tp_claim *c, const int64_t **env);
  * with those that the case against it breaks: what is violated is violated in
  * the domain, and c->given says what a proof used. */
 tp_decision tp_claim_decide(tp_analysis *a, tp_claim *c);
+/* Does it speak of sizes, steps, tables and its extra variables alone? Only then may it be asked. */
+bool tp_claim_has_ranges(tp_analysis *a, const tp_claim *c);
 /* Is there a proof of our own? Cheap: no search and no solver. */
 bool tp_claim_follows(tp_analysis *a, const tp_claim *c);
 /* Is it proven with what contracts, and searches of the body, say of the entries that it reads? No contents of tables
