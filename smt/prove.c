@@ -15,6 +15,7 @@ enum {
     FIRST_POINTS = 1500,
     SEARCH_POINTS = 30000,
     FEW_POINTS = 2000,
+    MANY_POINTS = 1 << 16,
     ENUMERATE_POINTS = 300000
 };
 
@@ -385,6 +386,40 @@ static tp_decision decide_for_cache(tp_prover *v, const tp_obligation *o, tp_str
     return d;
 }
 
+/* Few values of its variables, whatever the premises leave of them? */
+static bool has_few_points(const tp_prover *v, const tp_obligation *o)
+{
+    int64_t points = 1, span;
+    for (uint32_t i = 0; i < o->nvars && points > 0 && points <= MANY_POINTS; i++) {
+        const tp_var *x = &o->vars[i];
+        bool ranges = !x->choices && x->lo.id && x->hi.id;
+        if (!x->choices && (!ranges || !tp_sub(tp_interval_of(v, o, x->hi).hi, tp_interval_of(v, o, x->lo).lo, &span)))
+            return false;
+        int64_t values = x->choices ? (int64_t)x->nchoices : span / x->multiple_of + 1;
+        points *= values > MANY_POINTS ? MANY_POINTS + 1 : values;
+    }
+    return points <= MANY_POINTS;
+}
+
+/* What follows from the body is asked thousands of times, and nobody asks for its proof or for which case it is: of few
+ * points all are tried before anything is looked for. */
+static bool is_decided_by_few(tp_prover *v, const tp_obligation *o, tp_decision *d)
+{
+    if (!o->any_case || v->o.only_solver || v->o.only_proof || v->o.certificates || !has_few_points(v, o))
+        return false;
+    int64_t *env = TP_NEWN(v->arena, int64_t, tp_sym_count(v->p));
+    int few = tp_enumerate(v, o, FEW_POINTS, env);
+    tp_arena_clear(v->scratch);
+    v->stats.enumerated += few == 1;
+    if (few == 1)
+        *d = decide_proven(TP_GRADE_EXACT);
+    if (few == 0) {
+        *d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
+        tp_remember_case(v, env);
+    }
+    return few >= 0;
+}
+
 /* Most of what is asked was asked before, by the rounds of an analysis or by a text that differs in one place: the text
  * costs less than the shortest proof. */
 static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
@@ -398,9 +433,11 @@ static tp_decision decide_or_remember(tp_prover *v, const tp_obligation *o)
     tp_recall_key(v, o, text);
     if (keyed && tp_recall_find(v, o, tp_buf_view(text), &d))
         return d;
-    d = decide_briefly(v, o);
-    if (d.verdict != TP_PROVEN)
-        d = decide_for_cache(v, o, (tp_str){keyed ? text->p : NULL, keyed ? n : 0});
+    if (!is_decided_by_few(v, o, &d)) {
+        d = decide_briefly(v, o);
+        if (d.verdict != TP_PROVEN)
+            d = decide_for_cache(v, o, (tp_str){keyed ? text->p : NULL, keyed ? n : 0});
+    }
     if (keyed)
         tp_recall_add(v, o, tp_buf_view(text), &d);
     tp_arena_clear(v->keys);
@@ -463,7 +500,7 @@ tp_decision tp_prove(tp_prover *v, const tp_obligation *o)
     tp_decision d;
     if (!tp_memo_find(v, key, &d)) {
         if (!refuted_by_past_case(v, o, &d))
-            d = remembers(v) ? decide_or_remember(v, o) : decide_anew(v, o);
+            d = remembers(v) ? decide_or_remember(v, o) : is_decided_by_few(v, o, &d) ? d : decide_anew(v, o);
         tp_memo_add(v, key, &d);
     }
     tp_assert(tp_decision_holds(&d) && (d.verdict != TP_VIOLATED || tp_refutes(v, o, d.env)));

@@ -461,8 +461,8 @@ static void what_was_decided_is_recalled(void **state)
     assert_int_equal(asked_again, 0);
 }
 
-/* Four numbers that are 0 or 2 do not add up to an odd one; `any`: nobody asks for a proof. */
-static tp_decision evens_add_up_to(int64_t sum, bool any)
+/* Four numbers up to `most` that are 0 or 2 do not add up to an odd one; `any`: nobody asks for a proof. */
+static tp_decision evens_add_up_to(int64_t sum, int64_t most, bool any)
 {
     tp_arena *a = tp_arena_new(0);
     tp_exprs *p = tp_exprs_new(a);
@@ -470,7 +470,7 @@ static tp_decision evens_add_up_to(int64_t sum, bool any)
     tp_var vars[4];
     for (uint32_t i = 0; i < 4; i++) {
         tp_expr s = tp_sym_new(p, tp_printf(a, "s%u", i));
-        vars[i] = (tp_var){.sym = i, .lo = zero, .hi = two, .multiple_of = 1};
+        vars[i] = (tp_var){.sym = i, .lo = zero, .hi = tp_const(p, most), .multiple_of = 1};
         premises[i] = tp_op2(p, TP_E_OR, tp_op2(p, TP_E_EQ, s, zero), tp_op2(p, TP_E_EQ, s, two));
         total = tp_op2(p, TP_E_ADD, total, s);
     }
@@ -484,14 +484,22 @@ static tp_decision evens_add_up_to(int64_t sum, bool any)
     return d;
 }
 
-/* Where any case will do, a few points are tried before a long proof is looked for. */
-static void few_points_come_before_long_proofs(void **state)
+/* Where any case will do, few points are tried before a proof is looked for; where the premises alone make them few,
+ * before a long one. */
+static void few_points_come_before_proofs(void **state)
 {
     (void)state;
-    assert_int_equal(evens_add_up_to(3, false).grade, TP_GRADE_CERT);
-    assert_int_equal(evens_add_up_to(3, true).grade, TP_GRADE_EXACT);
-    assert_int_equal(evens_add_up_to(9, true).grade, TP_GRADE_CERT); /* a short one comes first */
-    assert_int_equal(evens_add_up_to(4, true).verdict, TP_VIOLATED);
+    assert_int_equal(evens_add_up_to(3, 2, false).grade, TP_GRADE_CERT);
+    assert_int_equal(evens_add_up_to(9, 2, false).grade, TP_GRADE_CERT);
+    for (int64_t sum = -1; sum <= 10; sum++) {
+        bool is_sum = sum >= 0 && sum <= 8 && sum % 2 == 0;
+        tp_decision few = evens_add_up_to(sum, 2, true), many = evens_add_up_to(sum, 20, true);
+        assert_int_equal(few.verdict, is_sum ? TP_VIOLATED : TP_PROVEN);
+        assert_int_equal(many.verdict, few.verdict);
+        assert_int_equal(few.grade, is_sum ? TP_GRADE_NONE : TP_GRADE_EXACT);
+    }
+    assert_int_equal(evens_add_up_to(3, 20, true).grade, TP_GRADE_EXACT);
+    assert_int_equal(evens_add_up_to(-1, 20, true).grade, TP_GRADE_CERT); /* a short one comes first */
 }
 
 typedef struct query {
@@ -555,7 +563,7 @@ static void terms_end_with_their_degree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(few_points_come_before_long_proofs),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_points_come_before_proofs),
                                        cmocka_unit_test(random_obligations),
                                        cmocka_unit_test(planted_sums_are_found),
                                        cmocka_unit_test(terms_end_with_their_degree),
