@@ -144,7 +144,7 @@ static bool from_case(const tp_spec_report *s, const tp_kernel *k, int64_t *env)
         if (now <= best)
             continue;
         best = now;
-        memcpy(env, c->env, tp_sym_count(k->exprs) * sizeof *env);
+        memcpy(env, c->env, k->nsyms * sizeof *env);
     }
     return best >= 0;
 }
