@@ -172,6 +172,27 @@ def paged_inputs(b, p, n):
             r.integers(8 * p, 16 * p + 1, (b,), np.int32)]
 
 
+def ragged_rows(q, k, v, first, length, pages):
+    """Rows of q from first[s] below first[s + 1] are the last ones of sequence s."""
+    n, p = pages.shape
+    h, t = q.shape[:2]
+    keys, values = (jnp.repeat(x[pages].transpose(2, 0, 1, 3, 4).reshape(x.shape[1], n * p * 16, 128), h // x.shape[1], 0) for x in (k, v))
+    of = jnp.searchsorted(first, jnp.arange(t), side="right") - 1
+    last = jnp.arange(t) + length[of] - first[of + 1]
+    place = jnp.arange(n * p * 16)
+    seen = (place[None] // (p * 16) == of[:, None]) & (place[None] % (p * 16) <= last[:, None])
+    s = jnp.where(seen, jnp.einsum("htd,hkd->htk", q, keys) * SCALE, -jnp.inf)
+    return jnp.einsum("htk,hkd->htd", softmax(s), values)
+
+
+def ragged_rows_inputs(heads, group, t, n, p, stored):
+    r = np.random.default_rng(11)
+    first = np.concatenate(([0], np.sort(r.choice(np.arange(1, t), n - 1, replace=False)), [t])).astype(np.int32)
+    length = np.minimum(np.diff(first) + r.integers(0, 8 * p, n), 16 * p).astype(np.int32)
+    kv = (stored, heads, 16, 128)
+    return [*randoms(np.float32, (heads * group, t, 128), kv, kv), first, length, r.integers(0, stored, (n, p), np.int32)]
+
+
 def splash_tables(s, window):
     """Tiles with an element that is seen, and the keys to fetch meanwhile."""
     t = s // 128
@@ -407,6 +428,7 @@ CASES = {
     "linear_recurrence": ("sequence/linear_recurrence", {}, lambda: recurrence_inputs(4, 2048, N), recurrence),
     "gated_delta_rule": ("sequence/gated_delta_rule", {}, lambda: [*attention_like(4, 512), *randoms(F32, (4, 512, 1), (4, 512, 1))], delta_rule),
     "ragged_paged_decode": ("attention/ragged_paged_decode", {}, lambda: ragged_inputs(16, 2, 8, 64, 1024), ragged),
+    "ragged_paged_attention": ("attention/ragged_paged_attention", {}, lambda: ragged_rows_inputs(2, 4, 256, 8, 16, 256), ragged_rows),
     "grouped_query_decode": ("attention/grouped_query_decode", {}, lambda: cached_inputs(8, 4, 8, 2048), cached),
     "sliding_window_attention": ("attention/sliding_window_attention", {"W": 512, "Z": 4}, lambda: attention_like(4, 2048),
                                  functools.partial(sliding, 512, 4)),
