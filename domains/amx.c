@@ -51,6 +51,17 @@ typedef struct shapes {
     uint8_t rows[16];
 } shapes;
 
+/* What is asked for beside a product: so many lines with each group of terms, while the tiles before are multiplied. */
+typedef struct beside {
+    tp_ahead *ahead;
+    size_t lines;
+} beside;
+
+static beside beside_groups(tp_ahead *ahead, size_t groups)
+{
+    return (beside){ahead, groups ? ahead->lines / groups + 1 : 0};
+}
+
 /* What was stored to p is there: the compiler does not know that these instructions look at memory. */
 static inline void is_there(const void *p)
 {
@@ -106,9 +117,9 @@ __attribute__((target("amx-tile"))) static void shape(size_t high, size_t wide)
                  words[] = {least(wide, SIDE), wide > SIDE ? wide - SIDE : 1};
     shapes s = {.palette = 1};
     for (size_t t = SUM; t <= B_RIGHT; t++) {
-        size_t below = t < A_TOP ? t / 2 : t - A_TOP, beside = t < A_TOP ? t % 2 : t - B_LEFT;
+        size_t below = t < A_TOP ? t / 2 : t - A_TOP, right = t < A_TOP ? t % 2 : t - B_LEFT;
         s.rows[t] = (uint8_t)(t < B_LEFT ? rows[below] : SIDE);
-        s.bytes[t] = (uint16_t)(sizeof(tp_quad) * (t < A_TOP || t >= B_LEFT ? words[beside] : SIDE));
+        s.bytes[t] = (uint16_t)(sizeof(tp_quad) * (t < A_TOP || t >= B_LEFT ? words[right] : SIDE));
     }
     is_there(&s);
     _tile_loadconfig(&s);
@@ -231,10 +242,11 @@ typedef struct rows_of_bytes {
 
 /* Products of some groups of a block and a panel of b; `low`, `right`: are there more than half as many rows, columns?
  */
-WITH_TILES_OF_BYTES static inline __attribute__((always_inline)) void add_groups(tp_signs is_signed, rows_of_bytes a,
-                                                                                 const uint8_t *b, bool low, bool right)
+WITH_TILES_OF_BYTES static inline __attribute__((always_inline)) void
+add_groups(tp_signs is_signed, rows_of_bytes a, const uint8_t *b, bool low, bool right, beside other)
 {
     for (size_t t = 0; t < a.groups; t++, a.at += a.group, b += 2 * STEP) {
+        tp_ahead_ask(other.ahead, other.lines);
         _tile_loadd(4, a.at, a.row);
         _tile_loadd(6, b, TP_BYTES);
         MULTIPLY_BYTES(is_signed, 0, 4, 6);
@@ -285,11 +297,11 @@ WITH_TILES_OF_BYTES static inline void store_sums(uint32_t *to, size_t stride, b
 /* to = from + the products of rows that lie in two places and a panel of b. */
 WITH_TILES_OF_BYTES static void block_of_bytes(tp_signs is_signed, const rows_of_bytes *a, const rows_of_bytes *others,
                                                const uint8_t *b, const uint32_t *from, uint32_t *to, size_t stride,
-                                               bool low, bool right)
+                                               bool low, bool right, beside other)
 {
     load_sums(from, stride, low, right);
-    add_groups(is_signed, *a, b, low, right);
-    add_groups(is_signed, *others, b + a->groups * 2 * STEP, low, right);
+    add_groups(is_signed, *a, b, low, right, other);
+    add_groups(is_signed, *others, b + a->groups * 2 * STEP, low, right, other);
     store_sums(to, stride, low, right);
 }
 
@@ -298,8 +310,9 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
                            void *room)
 {
     const size_t groups = in_parts(k, TP_BYTES), there = sa.column == 1 ? k / TP_BYTES : 0, others = groups - there,
-                 blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK),
-                 lines = ahead && blocks ? ahead->lines / blocks + 1 : 0, stride = n * sizeof *r;
+                 blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK), stride = n * sizeof *r;
+    tp_ahead nothing = {.n = 0};
+    const beside other = beside_groups(ahead ? ahead : &nothing, blocks * groups);
     uint8_t *y = (uint8_t *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
             *x = y + in_parts(n, BLOCK) * groups * 2 * STEP;
     size_t high = 0, wide = 0; /* of the block that tiles have the shape of */
@@ -316,10 +329,8 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
                 wide = least(n - j, BLOCK);
                 shape(high, wide);
             }
-            if (ahead)
-                tp_ahead_ask(ahead, lines);
             block_of_bytes(is_signed, &rows, &packed, panel, onto ? base + i * n + j : NULL,
-                           (onto ? onto : r) + i * n + j, stride, high > SIDE, wide > SIDE);
+                           (onto ? onto : r) + i * n + j, stride, high > SIDE, wide > SIDE, other);
         }
     if (high)
         release();
@@ -458,8 +469,8 @@ typedef struct part_of {
 
 /* to = from + the products of some groups of a panel of a and one of b, BLOCK x BLOCK sums. `low`, `right`: are there
  * more than half as many rows, columns? */
-__attribute__((target("amx-tile,amx-bf16"))) static void sums(const tp_pair *a, const tp_pair *b, size_t groups,
-                                                              bool low, bool right, part_of from, part_of to)
+__attribute__((target("amx-tile,amx-bf16"))) static void
+sums(const tp_pair *a, const tp_pair *b, size_t groups, bool low, bool right, part_of from, part_of to, beside other)
 {
     const size_t stride = from.pitch * sizeof(float), of_to = to.pitch * sizeof(float);
     _tile_zero(0);
@@ -473,6 +484,7 @@ __attribute__((target("amx-tile,amx-bf16"))) static void sums(const tp_pair *a, 
         _tile_loadd(3, from.at + SIDE * from.pitch + SIDE, stride);
     }
     for (size_t t = 0; t < groups; t++, a += PAIR, b += PAIR) {
+        tp_ahead_ask(other.ahead, other.lines);
         _tile_loadd(4, a, SIDE * sizeof *a);
         _tile_loadd(6, b, SIDE * sizeof *b);
         _tile_dpbf16ps(0, 4, 6);
@@ -572,8 +584,9 @@ void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, t
 {
     _Alignas(64) float block[BLOCK * BLOCK] = {0};
     const size_t high = in_parts(m, BLOCK), wide = in_parts(n, BLOCK), groups = in_parts(k, TP_GROUP),
-                 passes = groups ? in_parts(groups, DEPTH) : 1, blocks = passes * high * wide,
-                 lines = ahead && blocks ? ahead->lines / blocks + 1 : 0;
+                 blocks = high * wide;
+    tp_ahead nothing = {.n = 0};
+    const beside other = beside_groups(ahead ? ahead : &nothing, blocks * groups);
     const part_of none = {NULL, 0};
     tp_pair *x = (tp_pair *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
             *y = x + high * groups * PAIR;
@@ -592,17 +605,16 @@ void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, t
                 const bool fits = fit(of_a[i / BLOCK], of_b[j / BLOCK]), whole = rows == BLOCK && columns == BLOCK;
                 const part_of there = {r + at, n}, copy = {block, BLOCK}, before = whole ? there : copy,
                               from = t ? before : none, to = whole && !(last && onto) ? there : copy;
-                if (ahead)
-                    tp_ahead_ask(ahead, lines);
                 if (!fits && !last)
                     continue;
                 if (!fits) {
+                    tp_ahead_ask(other.ahead, other.lines * groups);
                     other_sums(p - t * PAIR, q - t * PAIR, k, rows, columns, block, widened);
                 } else {
                     if (from.at == block)
                         get_block(block, rows, columns, r + at, n);
                     is_there(block);
-                    sums(p, q, some, rows > SIDE, columns > SIDE, from, to);
+                    sums(p, q, some, rows > SIDE, columns > SIDE, from, to, other);
                 }
                 if (!fits || to.at == block)
                     put_block(block, rows, columns, (last && onto ? onto : r) + at, last && onto ? base + at : NULL, n);

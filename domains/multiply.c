@@ -16,6 +16,7 @@ enum {
     DEPTH = 256,   /* terms of one pass: a panel of b stays in the first cache, */
     HEIGHT = 128,  /* ... and so many rows of a in the second */
     FEW_ROWS = 12, /* rows of a for which a panel is not worth copying */
+    AT_ONCE = 4,   /* tiles whose rows are packed, if they are columns */
     WIDEST = 8     /* vectors of columns of a tile */
 };
 

@@ -287,7 +287,14 @@ static ATTRIBUTE void NAME(turn_lines)(size_t lines, ELEMENT *to, size_t room, c
 /* Tile after tile of m rows, each term after term. */
 static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, tp_steps s, size_t m, size_t k)
 {
-    for (size_t i = 0, rows; i < m; i += rows, to += rows * k) {
+    size_t i = 0;
+    /* some tiles at once: of terms far from each other the same lines are not in the first cache for long */
+    for (; s.row == 1 && m - i >= AT_ONCE * ROWS; i += AT_ONCE * ROWS, to += AT_ONCE * ROWS * k)
+        for (size_t t = 0; t < k; t++)
+#pragma GCC unroll 4
+            for (size_t q = 0; q < AT_ONCE; q++)
+                memcpy(to + (q * k + t) * ROWS, a + i + q * ROWS + t * s.column, ROWS * sizeof(ELEMENT));
+    for (size_t rows; i < m; i += rows, to += rows * k) {
         rows = NAME(height)(m - i);
         for (size_t t = 0; s.row == 1 && rows == ROWS && t < k; t++)
             memcpy(to + t * ROWS, a + i + t * s.column, ROWS * sizeof(ELEMENT));
