@@ -1,5 +1,6 @@
 /* dot: operands are packed to [batch][m][k] and [batch][k][n] in the type of
  * the accumulator, multiplied, and rounded once to the result's type. */
+#include "base/lookup.h"
 #include "base/strided.h"
 #include "base/vectorised.h"
 #include "domains/multiply.h"
@@ -95,8 +96,22 @@ static bool fits_bfloat(tp_dtype d)
     return tp_is_float(d) && tp_dtype_roundoff(d) >= tp_dtype_roundoff(TP_BF16);
 }
 
+/* The bfloat16 of each number of a type of 8 bits, to `table`; NULL: the accumulator wants none. */
+static const uint16_t *bfloats_of(accumulator acc, tp_dtype d, uint16_t table[TP_CODES])
+{
+    uint8_t code[TP_CODES];
+    float number[TP_CODES];
+    if (acc != ACC_BFLOATS || tp_dtype_size(d) != sizeof *code)
+        return NULL;
+    for (size_t c = 0; c < TP_CODES; c++)
+        code[c] = (uint8_t)c;
+    tp_get_row_f32(d, code, 0, TP_CODES, number);
+    tp_put_row_f32(TP_BF16, table, 0, TP_CODES, number);
+    return table;
+}
+
 /* n elements as the accumulator wants them, side by side. */
-static void convert(accumulator acc, void *to, tp_dtype dtype, const void *from, size_t n)
+static void convert(accumulator acc, const uint16_t *bfloats, void *to, tp_dtype dtype, const void *from, size_t n)
 {
     enum { STRIP = 512 };
     int64_t strip[STRIP];
@@ -112,7 +127,9 @@ static void convert(accumulator acc, void *to, tp_dtype dtype, const void *from,
         tp_get_row_i64(dtype, from, at, some, strip);
         tp_put_row_i64(acc == ACC_INT ? TP_U32 : TP_I16, to, at, some, strip);
     }
-    for (size_t at = 0, some; acc == ACC_BFLOATS && at < n; at += some) {
+    if (bfloats)
+        tp_look_up(to, from, n, bfloats);
+    for (size_t at = 0, some; acc == ACC_BFLOATS && !bfloats && at < n; at += some) {
         some = n - at < STRIP ? n - at : STRIP;
         tp_get_row_f32(dtype, from, at, some, floats);
         tp_put_row_f32(TP_BF16, to, at, some, floats);
@@ -161,18 +178,21 @@ static const void *pack(accumulator acc, void *to, void *spare, const tp_cells *
     *pitch = ordered && same && by_rows ? (size_t)c->pitch : l->second;
     if (ordered && same && (by_rows || !c->viewed))
         return c->data;
+    uint16_t table[TP_CODES];
+    const uint16_t *bfloats = same ? NULL : bfloats_of(acc, c->dtype, table);
     if (same) {
         permute(to, c->data, width(acc), c, l);
     } else if (ordered && by_rows) {
         size_t row = (size_t)c->dims[1];
         ptrdiff_t step = c->pitch * (ptrdiff_t)tp_dtype_size(c->dtype);
         for (int64_t r = 0; r < c->dims[0]; r++)
-            convert(acc, (char *)to + (size_t)r * row * width(acc), c->dtype, (const char *)c->data + r * step, row);
+            convert(acc, bfloats, (char *)to + (size_t)r * row * width(acc), c->dtype, (const char *)c->data + r * step,
+                    row);
     } else if (c->viewed) {
         permute(spare, c->data, tp_dtype_size(c->dtype), c, l);
-        convert(acc, to, c->dtype, spare, c->n);
+        convert(acc, bfloats, to, c->dtype, spare, c->n);
     } else {
-        convert(acc, ordered ? to : spare, c->dtype, c->data, c->n);
+        convert(acc, bfloats, ordered ? to : spare, c->dtype, c->data, c->n);
         if (!ordered)
             permute(to, spare, width(acc), c, l);
     }
@@ -188,7 +208,8 @@ static const void *lay(accumulator acc, void *to, void *spare, const tp_cells *c
         *steps = (tp_steps){1, c->viewed ? (size_t)c->pitch : (size_t)c->dims[1]};
         if (same)
             return c->data;
-        convert(acc, to, c->dtype, c->data, c->n);
+        uint16_t table[TP_CODES];
+        convert(acc, bfloats_of(acc, c->dtype, table), to, c->dtype, c->data, c->n);
         return to;
     }
     steps->column = 1;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/lookup.h"
 #include "base/rng.h"
 #include "base/processors.h"
 #include "domains/subnormal.h"
@@ -430,6 +431,25 @@ static void rows_are_what_they_are_alone(void **state)
     }
 }
 
+/* Every code, at any place, and nothing beside what is asked for. */
+static void tables_are_looked_up(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 500; round++) {
+        tp_rng rng = tp_rng_new(round, 0x636f6465);
+        uint16_t table[TP_CODES], to[600];
+        uint8_t from[600];
+        size_t at = tp_rng_below(&rng, 40), n = tp_rng_below(&rng, 520);
+        for (size_t c = 0; c < TP_CODES; c++)
+            table[c] = (uint16_t)tp_rng_next(&rng);
+        for (size_t i = 0; i < 600; i++)
+            from[i] = (uint8_t)(round % 2 ? tp_rng_next(&rng) : i), to[i] = 0x5a5a;
+        tp_look_up(to + at, from + at, n, table);
+        for (size_t i = 0; i < 600; i++)
+            assert_int_equal(to[i], i >= at && i < at + n ? table[from[i]] : 0x5a5a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +458,7 @@ int main(void)
         cmocka_unit_test(products_of_subnormal_numbers_are_the_same),
         cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
+        cmocka_unit_test(tables_are_looked_up),
         cmocka_unit_test(unsigned_integers_wrap_at_32_bits),
         cmocka_unit_test(elementary_functions_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(elementary_functions_are_as_exact_as_documented),
