@@ -143,6 +143,46 @@ static const tp_loop BOOLS[TP_PRIMS] = {
 #include "spec/prims.def"
 };
 
+/* Shifts of 32 bits by one number for all elements of a row: in words, without a choice for each of them. */
+#define SHIFT(id, set, T, EXPR)                                                                                        \
+    TP_VECTORISED static void set##_##id##_by(size_t n, const T *restrict p, uint32_t y, T *restrict r)                \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            T x = p[i];                                                                                                \
+            r[i] = (T)(EXPR);                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void set##_##id##_rows(const tp_rows *rows, size_t n, const void *a, bool scalar_a, const void *b,          \
+                                  bool scalar_b, void *r)                                                              \
+    {                                                                                                                  \
+        const char *left = a, *right = b;                                                                              \
+        char *to = r;                                                                                                  \
+        if (scalar_a || !scalar_b) {                                                                                   \
+            set##_##id(rows, n, a, scalar_a, b, scalar_b, r);                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t q = 0; q < rows->n; q++, left += rows->a, right += rows->b, to += rows->r)                         \
+            set##_##id##_by(n, (const T *)(const void *)left, *(const uint32_t *)(const void *)right,                  \
+                            (T *)(void *)to);                                                                          \
+    }
+/* What is negative is more than 31 here: all bits leave, and of an arithmetic shift the sign stays. */
+#define LEFT(x) (y > 31 ? 0 : (uint32_t)(x) << y)
+#define RIGHT(x) (y > 31 ? 0 : (uint32_t)(x) >> y)
+SHIFT(SHL, i32, int32_t, LEFT(x))
+SHIFT(SHL, u32, uint32_t, LEFT(x))
+SHIFT(SHR, i32, int32_t, x >> (y > 31 ? 31 : y))
+SHIFT(SHR, u32, uint32_t, RIGHT(x))
+SHIFT(SHR_LOGICAL, i32, int32_t, RIGHT(x))
+SHIFT(SHR_LOGICAL, u32, uint32_t, RIGHT(x))
+
+static const struct {
+    tp_loop i32, u32;
+} SHIFTS[TP_PRIMS] = {
+    [TP_P_SHL] = {i32_SHL_rows, u32_SHL_rows},
+    [TP_P_SHR] = {i32_SHR_rows, u32_SHR_rows},
+    [TP_P_SHR_LOGICAL] = {i32_SHR_LOGICAL_rows, u32_SHR_LOGICAL_rows},
+};
+
 static void run_f32(tp_prim p, size_t n, const void *a, bool scalar_a, const void *b, bool scalar_b, void *r)
 {
     tp_loop vectors = tp_elementary_here(p, TP_F32);
@@ -324,9 +364,9 @@ tp_loop tp_elementwise_loop(tp_prim p, tp_dtype d)
     if (d == TP_F64 || d == TP_WEAK_FLOAT)
         return LOOPS[p].f64;
     if (d == TP_I32 && !tp_prim_divides(p))
-        return LOOPS[p].i32;
+        return SHIFTS[p].i32 ? SHIFTS[p].i32 : LOOPS[p].i32;
     if (d == TP_U32 && !tp_prim_divides(p))
-        return LOOPS[p].u32;
+        return SHIFTS[p].u32 ? SHIFTS[p].u32 : LOOPS[p].u32;
     return d == TP_BOOL ? BOOLS[p] : NULL;
 }
 

@@ -450,6 +450,28 @@ static void tables_are_looked_up(void **state)
     }
 }
 
+/* By one number for all, as by as many. */
+static void shifts_by_one_number_are_those_by_many(void **state)
+{
+    enum { N = 77 };
+    static const tp_prim SHIFTS[] = {TP_P_SHL, TP_P_SHR, TP_P_SHR_LOGICAL};
+    static const tp_dtype TYPES[] = {TP_I32, TP_U32};
+    (void)state;
+    for (unsigned round = 0; round < 6 * 80; round++) {
+        tp_rng rng = tp_rng_new(round, 0x73686966);
+        tp_loop loop = tp_elementwise_loop(SHIFTS[round % 3], TYPES[round / 3 % 2]);
+        const uint32_t by = round / 6 + 6 < 80 ? round / 6 : UINT32_C(0x80000000) - 3 + round / 6 % 6;
+        uint32_t x[2 * N], one[2] = {by, by + 1}, y[2 * N], got[2 * N], want[2 * N];
+        for (size_t i = 0; i < 2 * N; i++) {
+            x[i] = (uint32_t)tp_rng_next(&rng);
+            y[i] = one[i / N];
+        }
+        loop(&(tp_rows){2, N * 4, 4, N * 4}, N, x, false, one, true, got);
+        loop(&(tp_rows){2, N * 4, N * 4, N * 4}, N, x, false, y, false, want);
+        assert_memory_equal(got, want, sizeof got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +481,7 @@ int main(void)
         cmocka_unit_test(products_and_sums_are_rounded_once),
         cmocka_unit_test(moves_are_what_they_say),
         cmocka_unit_test(tables_are_looked_up),
+        cmocka_unit_test(shifts_by_one_number_are_those_by_many),
         cmocka_unit_test(unsigned_integers_wrap_at_32_bits),
         cmocka_unit_test(elementary_functions_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(elementary_functions_are_as_exact_as_documented),
