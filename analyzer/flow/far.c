@@ -88,7 +88,7 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
     other_step other = {0};
     if (f && !tp_flow_no_memory(f).n) {
         other = another_step(a, f);
-        basis = flow_basis(a, f);
+        basis = flow_basis(a, f, FLOW_ALL_BIRTHS);
     } else {
         all = (tp_decision){.verdict = TP_UNKNOWN, .reason = f ? tp_flow_no_memory(f) : TP_S("there is no body")};
     }

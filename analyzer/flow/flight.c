@@ -421,7 +421,7 @@ static bool stays(const tp_kernel *k, const flight *y)
 void flight_begin(proof *x)
 {
     uint32_t n = x->f->vars.len;
-    x->basis = tp_basis_join(x->a->arena, x->basis, flow_basis(x->a, x->f));
+    x->basis = tp_basis_join(x->a->arena, x->basis, flow_basis(x->a, x->f, FLOW_ALL_BIRTHS));
     tp_var *walk = TP_NEWN(x->a->arena, tp_var, TP_WALK_SETS * n + 1);
     tp_expr *twin = TP_NEWN(x->a->arena, tp_expr, (TP_WALK_SETS - 1) * n + 1);
     for (uint32_t i = 0; i < n; i++)

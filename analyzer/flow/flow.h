@@ -19,6 +19,7 @@
 #include "base/map.h"
 
 typedef enum tp_birth { TP_BIRTH_OUTSIDE, TP_BIRTH_SCRATCH, TP_BIRTH_OUTPUT, TP_BIRTH_MASKED } tp_birth;
+enum { TP_BIRTHS = TP_BIRTH_MASKED + 1 };
 
 /* One way in which a lane can be undefined. Conditions are conjunctions over
  * sizes, axes, lanes and the walk's own variables; the latter are existential. */
@@ -175,12 +176,13 @@ typedef struct tp_flow {
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
-    tp_str others;    /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
-    bool summarised;  /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
-    bool copies;      /* the body starts copies: what is known of their destinations rests on TP504 */
-    unsigned given;   /* implicit facts thanks to which some meaning is known */
-    bool meets;       /* ... and what no step leaves for later ones is so where TP101 holds of each step */
-    tp_str in_flight; /* why TP504 is not proven, where that is known; and where */
+    tp_str others;   /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
+    bool summarised; /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
+    bool copies;     /* the body starts copies: what is known of their destinations rests on TP504 */
+    unsigned given;  /* implicit facts thanks to which some meaning is known */
+    tp_str held;     /* what else that rests on: "TP103, C1"; may be empty */
+    tp_str covered[TP_BIRTHS]; /* by birth: what it rests on that a lane is not undefined, "F2, TP101, TP103, C1" */
+    tp_str in_flight;          /* why TP504 is not proven, where that is known; and where */
     const tp_syntax *in_flight_at;
     tp_flow_asked *asked;
 } tp_flow;

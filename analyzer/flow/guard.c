@@ -212,6 +212,8 @@ bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
         return true;
     bool holds = tp_claim_decide(f->a, &c).verdict == TP_PROVEN;
     f->out->given |= holds ? c.given : 0;
+    if (holds)
+        f->out->held = tp_basis_join(f->a->arena, f->out->held, tp_claim_basis(f->a, &c));
     return holds;
 }
 

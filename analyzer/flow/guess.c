@@ -5,34 +5,40 @@
 
 enum { CONJUNCTS = 64, KNOWN = 64, PROOF_EFFORT = 100000 /* a proof in units of compared conjuncts */, MAX_SPLITS = 4 };
 
-/* Do the premises contradict each other? Rounds ask the same again. */
-static bool contradict(flow *f, tp_claim *c)
+/* Do the premises, that a lane is undefined among them, contradict each other? Rounds ask the same again. */
+static bool contradict(flow *f, tp_claim *c, tp_birth birth)
 {
     tp_obligation o = tp_claim_obligation(f->a, c);
-    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * (o.nvars - f->a->nvars));
-    for (uint32_t i = 0; i < n; i++)
-        key[i] = c->premises[i].id;
+    uint32_t n = c->npremises, *key = TP_NEWN(f->a->arena, uint32_t, n + 3 * (o.nvars - f->a->nvars)), i = 0;
+    for (uint32_t k = 0; k < n; k++)
+        key[k] = c->premises[k].id;
     qsort(key, n, sizeof *key, flow_by_number);
-    for (uint32_t i = f->a->nvars; i < o.nvars; i++) {
-        key[n++] = o.vars[i].sym;
-        key[n++] = o.vars[i].lo.id;
-        key[n++] = o.vars[i].hi.id;
+    for (uint32_t k = f->a->nvars; k < o.nvars; k++) {
+        key[n++] = o.vars[k].sym;
+        key[n++] = o.vars[k].lo.id;
+        key[n++] = o.vars[k].hi.id;
     }
-    for (uint32_t i = 0; i < f->queries.len; i++)
-        if (f->queries.at[i].n == n && memcmp(f->queries.at[i].key, key, n * sizeof *key) == 0)
-            return f->queries.at[i].yes;
-    bool yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN;
-    f->out->given |= yes ? c->given : 0;
-    f->out->meets |= yes && c->rests_on;
-    c->given = 0;
-    tp_push(f->a->arena, f->queries, ((flow_query){key, n, yes}));
-    return yes;
+    while (i < f->queries.len && (f->queries.at[i].n != n || memcmp(f->queries.at[i].key, key, n * sizeof *key) != 0))
+        i++;
+    if (i == f->queries.len) {
+        flow_query q = {.key = key, .n = n, .yes = tp_claim_decide(f->a, c).verdict == TP_PROVEN};
+        f->out->given |= q.yes ? c->given : 0;
+        q.basis = q.yes ? tp_claim_basis(f->a, c) : TP_S("");
+        c->given = 0;
+        tp_push(f->a->arena, f->queries, q);
+    }
+    tp_str *basis = &f->out->covered[birth];
+    *basis = tp_basis_join(f->a->arena, *basis, f->queries.at[i].basis);
+    return f->queries.at[i].yes;
 }
 
-tp_str flow_basis(tp_analysis *a, const tp_flow *f)
+tp_str flow_basis(tp_analysis *a, const tp_flow *f, unsigned births)
 {
-    tp_str facts = tp_str_c(tp_fact_names(f->given));
-    return f->meets ? tp_basis_join(a->arena, facts, TP_S(TP_RULE_BLOCK_OUT_OF_BOUNDS)) : facts;
+    tp_str all = tp_basis_join(a->arena, tp_str_c(tp_fact_names(f->given)), f->held);
+    births |= f->kept.len ? 1 << TP_BIRTH_SCRATCH : 0; /* what is defined there has a meaning */
+    for (unsigned b = 0; b < TP_BIRTHS; b++)
+        all = births >> b & 1 ? tp_basis_join(a->arena, all, f->covered[b]) : all;
+    return all;
 }
 
 /* Is every lane that `leak` speaks of already covered by `known`, with the same source? A leak that no step has whose
@@ -67,7 +73,7 @@ static bool is_covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint
     }
     tp_flow_vars(f->a, f->out, rank, dims, &c);
     f->effort += PROOF_EFFORT;
-    return contradict(f, &c);
+    return contradict(f, &c, leak->birth);
 }
 
 void flow_drop_impossible(flow *f, tp_leaks *leaks, uint32_t rank, const tp_expr *dims)

@@ -39,6 +39,7 @@ typedef struct flow_search {
 typedef struct flow_query {
     uint32_t *key, n;
     bool yes;
+    tp_str basis; /* of a yes */
 } flow_query;
 
 typedef struct flow {
@@ -250,8 +251,10 @@ void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr c
 /* The loop begins: its event, and what is known of its turns; that alone. */
 void flow_list_turns(flow *f, tp_flow_turns turns);
 void flow_note_turns(flow *f, tp_flow_turns turns);
-/* guess.c: what all that the walk knows rests on, "F2, TP101"; may be empty. */
-tp_str flow_basis(tp_analysis *a, const tp_flow *f);
+/* guess.c: what the walk knows of meanings, and of what is undefined by these births, rests on: "F2, TP101"; may be
+ * empty. */
+enum { FLOW_ALL_BIRTHS = (1 << TP_BIRTHS) - 1 };
+tp_str flow_basis(tp_analysis *a, const tp_flow *f, unsigned births);
 /* far.c: does some step write each element of an output that stays where it is? Told for copies that steps, and turns
  * of loops, start under conditions of their own. What the proof costs and rests on is added. */
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis);

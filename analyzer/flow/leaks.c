@@ -30,6 +30,15 @@ tp_claim tp_use_claim(tp_analysis *a, const tp_flow *f, const tp_use *u)
     return c;
 }
 
+/* Of what the running rule speaks. */
+static unsigned births_of_rule(const tp_analysis *a)
+{
+    if (strcmp(a->rule->code, TP_RULE_PADDING_LEAK) == 0)
+        return 1 << TP_BIRTH_OUTSIDE;
+    return strcmp(a->rule->code, TP_RULE_UNDEFINED_SOURCE) == 0 ? 1 << TP_BIRTH_MASKED
+                                                                : 1 << TP_BIRTH_SCRATCH | 1 << TP_BIRTH_OUTPUT;
+}
+
 void tp_use_unknown(tp_analysis *a, const tp_claim *c, const char *reason)
 {
     tp_claim_record(a, c, (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(reason)}, NULL);
@@ -398,7 +407,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
  * only bounded must not hide them. */
 static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_t operand, uint32_t from)
 {
-    tally t = {.grade = TP_GRADE_NONE, .rests_on = flow_basis(a, f)};
+    tally t = {.grade = TP_GRADE_NONE, .rests_on = flow_basis(a, f, births_of_rule(a))};
     if (a->received) {
         t.grade = a->received_grade;
         t.rests_on = tp_basis_join(a->arena, t.rests_on, a->received_by);

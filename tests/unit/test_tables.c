@@ -414,10 +414,37 @@ static void sums_of_windows_that_may_miss(void **state)
     }
 }
 
+/* What a step leaves is undefined unless the table keeps its contract: whoever speaks of a later step names it, and who
+ * speaks of other undefined values does not. */
+static void contents_are_named_where_earlier_steps_rest_on_them(void **state)
+{
+    (void)state;
+    loaded *l = load_text(
+        "{\"tileproof\": 1, \"name\": \"kept\", \"target\": \"none\", \"sizes\": {\"R\": {\"min\": 2, \"max\": 5}}, "
+        "\"grid\": [{\"axis\": \"e\", \"steps\": 3}], \"scalar_prefetch\": [{\"name\": \"row\", \"dtype\": \"int32\", "
+        "\"shape\": [3], \"values\": {\"min\": 0, \"max\": \"R - 1\"}}], \"contracts\": [{\"id\": \"C1\", \"fact\": "
+        "\"forall a < 3: row[a] <= R - 2\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": "
+        "[\"2 * R - 1\", 2], \"block_shape\": [2, 2], \"index_map\": [\"row[e]\", 0]}], \"outputs\": [{\"name\": "
+        "\"o\", "
+        "\"dtype\": \"float32\", \"shape\": [2, 2]}], \"scratch\": [{\"name\": \"s\", \"dtype\": \"float32\", "
+        "\"shape\": "
+        "[2, 2]}], \"kernel\": [\"if e == 0:\", \"    s[...] = 0\", \"if e == 2:\", \"    o[...] = s[...]\", "
+        "\"s[...] = x[...]\"]}");
+    assert_non_null(l->spec);
+    tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.no_solver = true}});
+    const tp_finding *outside = find_of(&r, "TP501", "o"), *unwritten = find_of(&r, "TP404", "o");
+    assert_int_equal(outside->verdict, TP_PROVEN);
+    assert_true(tp_basis_names(outside->rests_on, "C1") && tp_basis_names(outside->rests_on, "TP103"));
+    assert_int_equal(unwritten->verdict, TP_PROVEN);
+    assert_false(tp_basis_names(unwritten->rests_on, "C1"));
+    unload(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(regular_contents),
                                        cmocka_unit_test(sums_of_windows_that_may_miss),
+                                       cmocka_unit_test(contents_are_named_where_earlier_steps_rest_on_them),
                                        cmocka_unit_test(pairs_are_what_each_of_them_is)};
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }
