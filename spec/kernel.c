@@ -161,10 +161,15 @@ bool tp_kernel_holds(const tp_kernel *k)
     return k->naxes <= TP_MAX_AXES && k->ntables <= TP_MAX_TABLES && k->ncontracts <= TP_MAX_CONTRACTS;
 }
 
+int64_t tp_size_above(const tp_size *s, int64_t x)
+{
+    int64_t over = s->multiple_of > 1 ? x % s->multiple_of : 0;
+    return over ? x - over + s->multiple_of : x;
+}
+
 int64_t tp_size_least(const tp_size *s)
 {
-    int64_t over = s->multiple_of > 1 ? s->min % s->multiple_of : 0;
-    return over ? s->min - over + s->multiple_of : s->min; /* both at most TP_SIZE_LIMIT */
+    return tp_size_above(s, s->min); /* both at most TP_SIZE_LIMIT */
 }
 
 tp_str tp_device_name(tp_arena *a, const tp_kernel *k, const int64_t *env, int64_t number)

@@ -74,14 +74,11 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
 {
     const tp_kernel *k = r->the_case->kernel;
     tp_case *c = TP_NEW(a, tp_case);
-    uint32_t n = tp_sym_count(k->exprs);
     int tries = 60;
     *c = *r->the_case;
     c->numbers = true; /* bits only where they alone told the difference */
     c->algebra = false;
     c->bits = r->outcome == TP_DIFFERENT && worst_output(r, false)->tier != TP_TIER_DIFFERENT;
-    c->env = tp_env_copy(a, k, r->the_case->env);
-    int64_t *failing = tp_env_copy(a, k, r->the_case->env); /* with its tables */
     tp_case_result best = *r;
     for (int round = 0; round < 2 && !c->tables && !c->given; round++)
         for (uint32_t i = 0; i < k->nsizes; i++) {
@@ -93,15 +90,16 @@ static void shrink(tp_arena *a, const tp_equiv_options *o, tp_case_result *r)
                 int64_t mid = lo == least && hi - lo > s->multiple_of && round == 0
                                   ? least
                                   : lo + (hi - lo) / 2 / s->multiple_of * s->multiple_of;
+                tp_case smaller = *c;
                 tp_case_result now;
-                c->env[s->sym] = mid;
-                if (still_fails(a, c, o, r, &now)) {
+                smaller.env = tp_env_copy(a, k, c->env); /* tables of its own, too */
+                smaller.env[s->sym] = mid;
+                if (still_fails(a, &smaller, o, r, &now)) {
                     best = now;
                     hi = mid;
-                    memcpy(failing, c->env, n * sizeof *failing);
+                    *c = smaller;
                 } else {
                     lo = mid + s->multiple_of;
-                    memcpy(c->env, failing, n * sizeof *failing);
                 }
             }
         }

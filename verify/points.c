@@ -385,7 +385,7 @@ static void aim_at_index(picker *p, uint32_t output, uint32_t d, int64_t v)
         if (s->kind != TP_SIZE_RANGE || !tp_expr_mentions(k->exprs, o->shape[d], s->sym))
             continue;
         int64_t room[] = {0, s->multiple_of, 300}, want = v + 1 + room[tp_rng_below(&p->rng, 3)];
-        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        want = tp_size_above(s, want);
         env = choose_sizes(p, (int)i, want);
         if (!env && want <= s->max)
             note_unplaced(p, size_text(p, s, want));

@@ -454,7 +454,7 @@ static void grow_counts(exploring *x, tp_rng *rng, int64_t *env)
         int64_t want = LEAST + (int64_t)tp_rng_below(rng, MOST - LEAST + 1); /* of every size: draws stay the same */
         if (s->kind != TP_SIZE_RANGE)
             continue;
-        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        want = tp_size_above(s, want);
         if (tp_largest_block(k, s, env) <= 1 && want > env[s->sym] && want <= s->max)
             env[s->sym] = want;
     }
@@ -527,7 +527,7 @@ static bool past_arm(exploring *x, tp_rng *rng, int64_t c, uint32_t lead, int64_
                 want = block > 1 ? (c + 1) * block + 1 : c + 2 + (int64_t)tp_rng_below(rng, 3);
         if (s->kind != TP_SIZE_RANGE || (block > 1 && i != lead) || want <= env[s->sym])
             continue;
-        want += (s->multiple_of - want % s->multiple_of) % s->multiple_of;
+        want = tp_size_above(s, want);
         env[s->sym] = want <= s->max ? want : env[s->sym];
     }
     return fits(k, env);
