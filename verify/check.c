@@ -276,13 +276,14 @@ static void check_phases(void *arg)
     } else if (s->execute && !vacuous) {
         tp_equiv *e = p.e = TP_NEW(j->arena, tp_equiv);
         phase(&p, "the cases", run_cases);
+        tp_str spent = p.spent;
         j->report.equiv = e;
         if (is_settled(s, e))
             return;
         phase(&p, "the proof of equality", prove_equality);
         if (is_settled(s, e))
             return;
-        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, j->report.equality.proven,
+        tp_add_execution_findings(j->arena, e, j->report.spec->kernels[0], &s->equiv, j->report.equality.proven, spent,
                                   &j->report.findings);
         tp_hold_proofs_against_runs(j->arena, &j->report, &r.findings);
         tp_add_missing_evidence(j->arena, &j->report, s->required);

@@ -337,7 +337,7 @@ static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
 
 /* What was asked for and not done is never passed over: a listed case that was
  * skipped, or no case compared at all. */
-static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_findings *into)
+static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k, tp_str spent, tp_findings *into)
 {
     bool none = e->equal + e->different + e->trapped == 0;
     for (uint32_t i = 0; i < e->cases.len; i++) {
@@ -365,8 +365,8 @@ static void add_not_compared(tp_arena *a, const tp_equiv *e, const tp_kernel *k,
                         .slug = slug_of(TP_RULE_NOT_COMPARED),
                         .verdict = TP_UNKNOWN,
                         .severity = TP_WARNING,
-                        .reason = TP_S("no small sizes inside the domain were found"),
-                        .help = TP_S("list some in \"cases\"")};
+                        .reason = spent.n ? spent : TP_S("no small sizes inside the domain were found"),
+                        .help = spent.n ? TP_S("") : TP_S("list some in \"cases\"")};
         f.loc = (tp_loc){k->doc->loc.start, k->doc->loc.start + 1, TP_S("")};
         f.message = TP_S("no case was compared with the reference");
         tp_push(a, *into, f);
@@ -446,9 +446,9 @@ static void add_nothing_compared(tp_arena *a, const tp_equiv *e, const tp_kernel
 }
 
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
-                               bool proven, tp_findings *into)
+                               bool proven, tp_str spent, tp_findings *into)
 {
-    add_not_compared(a, e, k, into);
+    add_not_compared(a, e, k, spent, into);
     add_nothing_compared(a, e, k, into);
     add_unexplained(a, e, proven, into);
     add_far_difference(a, e, into);

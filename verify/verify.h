@@ -68,9 +68,10 @@ void tp_check_anew(tp_job *j, tp_arena *parent, tp_source source, const tp_check
 
 /* execution.c: replay of a witness by the machine (analyzer/analyze.h). ctx: size_t max memory. */
 int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out);
-/* Findings of an execution, shrunk to small sizes. `proven`: equality is, for all sizes. */
+/* Findings of an execution, shrunk to small sizes. `proven`: equality is, for all sizes; `spent`: why the cases were
+ * left in the middle, or empty. */
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
-                               bool proven, tp_findings *into);
+                               bool proven, tp_str spent, tp_findings *into);
 
 /* opinion.c: a proof of equality held against single elements at far sizes. */
 void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed);

@@ -297,7 +297,7 @@ static void execute(void *arg)
             continue;
         tp_equiv one = {.different = 1};
         tp_push(a, one.cases, *r);
-        tp_add_execution_findings(a, &one, r->the_case->kernel, &x->s->equiv, false, &found);
+        tp_add_execution_findings(a, &one, r->the_case->kernel, &x->s->equiv, false, TP_S(""), &found);
         break;
     }
     for (uint32_t i = 0; i < found.len; i++)
