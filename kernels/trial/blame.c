@@ -57,6 +57,7 @@ static void narrow(search *s, tp_part *part, uint32_t d, bool last)
 typedef struct reading {
     uint32_t operand;
     const tp_syntax *found;
+    bool several; /* read it */
 } reading;
 
 static bool writes(const tp_statement *s, void *ctx)
@@ -78,17 +79,20 @@ tp_loc tp_last_store(const tp_kernel *k, uint32_t operand)
 static bool reads(const tp_statement *s, void *ctx)
 {
     reading *r = ctx;
-    if (!r->found && s->kind == TP_COMPUTE && s->inst->prim == TP_P_LOAD && s->inst->access->operand == r->operand)
-        r->found = s->syntax;
+    if (s->kind == TP_COMPUTE && s->inst->prim == TP_P_LOAD && s->inst->access->operand == r->operand) {
+        r->several |= r->found && r->found != s->syntax;
+        r->found = r->found ? r->found : s->syntax;
+    }
     return false;
 }
 
+/* Which of several copies moved an element is not known. */
 static void name_statement(search *s, uint32_t operand, tp_blame *out)
 {
     reading r = {.operand = operand};
     tp_buf b = {.arena = s->a};
     tp_region_any(&s->k->body->statements, reads, &r);
-    if (!r.found)
+    if (!r.found || (r.several && tp_is_far(&s->k->operands[operand])))
         return;
     tp_print_stmt_head(&b, r.found);
     out->statement = tp_buf_view(&b);
@@ -186,7 +190,8 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         memcpy(p.first, first.lo, sizeof p.first);
         memcpy(p.last, last.lo, sizeof p.last);
         describe(&s, name, &p, &c, out);
-        out->step = tp_step_of(a, k, env, p.operand, p.first, o, at, false);
+        if (!tp_is_far(p.operand)) /* an earlier step may have copied it */
+            out->step = tp_step_of(a, k, env, p.operand, p.first, o, at, false);
         name_statement(&s, i, out);
         if (!c.kernel || !c.reference)
             return;
