@@ -114,6 +114,7 @@ typedef struct tp_finding {
     tp_witness *witness;
     TP_VEC(tp_fix) proposals; /* of the rule, best first; nobody has tried them */
     const tp_fix *fix;        /* the first of them after which this finding is gone and no other is new; or NULL */
+    bool follows;             /* the fix of another finding removes it */
     bool suppressed;
     tp_str suppress_reason;
     double ms;

@@ -147,7 +147,7 @@ static json *finding_json(const tp_finding *f)
     json *o = json_object_new_array();
     const tp_str texts[] = {f->subject, f->loc.pointer, f->message,    f->label,    f->reason,
                             f->note,    f->help,        f->holds_when, f->rests_on, f->suppress_reason};
-    const int64_t numbers[] = {f->verdict, f->grade, f->severity, f->loc.start, f->loc.end, f->suppressed};
+    const int64_t numbers[] = {f->verdict, f->grade, f->severity, f->loc.start, f->loc.end, f->suppressed, f->follows};
     add_text(o, tp_str_c(f->rule));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         add_number(o, numbers[i]);
@@ -292,7 +292,7 @@ static tp_finding read_finding(reader *parent, json *from)
 {
     reader r = reader_of(parent, from);
     tp_finding f = {.rule = NULL};
-    int64_t numbers[6] = {0};
+    int64_t numbers[7] = {0};
     tp_str *const texts[] = {&f.subject, &f.loc.pointer, &f.message,    &f.label,    &f.reason,
                              &f.note,    &f.help,        &f.holds_when, &f.rests_on, &f.suppress_reason};
     r.failed |= !read_rule(next_text(&r), &f);
@@ -308,6 +308,7 @@ static tp_finding read_finding(reader *parent, json *from)
     f.loc.start = (uint32_t)numbers[3];
     f.loc.end = (uint32_t)numbers[4];
     f.suppressed = numbers[5] != 0;
+    f.follows = numbers[6] != 0;
     f.witness = read_witness(&r, more(&r) ? next(&r) : NULL);
     f.fix = read_fix(&r, more(&r) ? next(&r) : NULL);
     parent->failed |= r.failed;

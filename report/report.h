@@ -128,7 +128,8 @@ typedef struct tp_shown_finding {
     const tp_finding *finding;
     tp_severity severity;
 } tp_shown_finding;
-/* Those of the spec, in order; in the arena. Reports begin with the worst: a part for each severity. */
+/* Those of the spec, in the arena: what is violated, what follows from that, what is undecided, advice; each in order.
+ * Reports begin with the worst: a part for each severity. */
 const tp_shown_finding *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n);
 /* Its help and its precondition, where its fix does not say the same; what its fix does and how it was tried (empty:
  * none). Together each thing is said once. */

@@ -18,12 +18,31 @@ tp_severity tp_shown_severity(const tp_report *r, const tp_finding *f)
     return f->severity;
 }
 
+enum { RANKS = 4 };
+
+/* Causes come before what follows from them. */
+static int rank_of(const tp_finding *f)
+{
+    switch (f->verdict) {
+    case TP_ADVICE: return 3;
+    case TP_UNKNOWN:
+    case TP_ASSUMED: return 2;
+    case TP_VIOLATED:
+    case TP_VACUOUS:
+    case TP_PROVEN:
+    case TP_NOT_APPLICABLE:
+    case TP_VERDICTS: break;
+    }
+    return f->follows;
+}
+
 const tp_shown_finding *tp_shown_findings(tp_arena *a, const tp_report *r, const tp_spec_report *s, uint32_t *n)
 {
     TP_VEC(tp_shown_finding) all = {0};
-    for (uint32_t k = 0; k < s->findings.len; k++)
-        if (tp_is_shown(r, &s->findings.at[k]))
-            tp_push(a, all, ((tp_shown_finding){s, &s->findings.at[k], tp_shown_severity(r, &s->findings.at[k])}));
+    for (int rank = 0; rank < RANKS; rank++)
+        for (uint32_t k = 0; k < s->findings.len; k++)
+            if (rank_of(&s->findings.at[k]) == rank && tp_is_shown(r, &s->findings.at[k]))
+                tp_push(a, all, ((tp_shown_finding){s, &s->findings.at[k], tp_shown_severity(r, &s->findings.at[k])}));
     *n = all.len;
     return all.at;
 }

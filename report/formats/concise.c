@@ -4,11 +4,11 @@
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     FILE *out = tp_part_out(w, 0);
-    for (uint32_t j = 0; j < s->findings.len; j++) {
-        const tp_finding *f = &s->findings.at[j];
+    uint32_t n;
+    const tp_shown_finding *all = tp_shown_findings(a, w->r, s, &n);
+    for (uint32_t j = 0; j < n; j++) {
+        const tp_finding *f = all[j].finding;
         tp_linecol at = tp_linecol_of(s->source, f->loc.start);
-        if (!tp_is_shown(w->r, f))
-            continue;
         fprintf(out, "%.*s:%u:%u: %s[%s] %.*s", TP_FMT(tp_visible_line(a, tp_source_path(s->source, f->loc.start))),
                 at.line, at.column,
                 f->verdict == TP_UNKNOWN                            ? "unknown"

@@ -192,14 +192,15 @@ static void finding(const painter *p, const tp_spec_report *s, const tp_finding 
 
 static void findings(const painter *p, const tp_report *r, const tp_spec_report *s)
 {
-    for (uint32_t i = 0; i < s->findings.len; i++) {
-        const tp_finding *f = &s->findings.at[i];
+    uint32_t n;
+    const tp_shown_finding *all = tp_shown_findings(p->arena, r, s, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tp_finding *f = all[i].finding;
         uint32_t before = 0, after = 0;
-        if (!tp_is_shown(r, f) || told_before(s, f))
+        if (told_before(s, f))
             continue;
-        for (uint32_t j = 0; j < s->findings.len; j++)
-            if (j != i && tp_is_shown(r, &s->findings.at[j]) && !same_cause(f, &s->findings.at[j]) &&
-                same_kind(f, &s->findings.at[j]))
+        for (uint32_t j = 0; j < n; j++)
+            if (j != i && !same_cause(f, all[j].finding) && same_kind(f, all[j].finding))
                 before += j<i, after += j> i;
         if (before + after >= 2 && before > 0)
             continue;

@@ -146,15 +146,12 @@ static void write_finding(const tp_page *p, const tp_spec_report *s, const tp_fi
 
 void tp_html_findings(const tp_page *p, const tp_spec_report *s)
 {
-    bool any = false;
+    uint32_t n;
+    const tp_shown_finding *all = tp_shown_findings(p->a, p->r, s, &n);
+    if (n)
+        tp_html_raw(p, "<h3>Findings</h3>\n");
     for (int severity = TP_ERROR; severity >= TP_NOTE; severity--)
-        for (uint32_t i = 0; i < s->findings.len; i++) {
-            const tp_finding *f = &s->findings.at[i];
-            if (!tp_is_shown(p->r, f) || (int)tp_shown_severity(p->r, f) != severity)
-                continue;
-            if (!any)
-                tp_html_raw(p, "<h3>Findings</h3>\n");
-            any = true;
-            write_finding(p, s, f);
-        }
+        for (uint32_t i = 0; i < n; i++)
+            if ((int)all[i].severity == severity)
+                write_finding(p, s, all[i].finding);
 }
