@@ -197,9 +197,11 @@ static void run_cases(void *arg)
     tp_equiv_options side_by_side = s->equiv;
     side_by_side.team = s->equiv.until_different ? NULL : &team;
     tp_cases *cases = TP_NEW(j->arena, tp_cases);
-    *cases = tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
+    *cases = s->effort > 0 ? tp_cases_few(&j->ctx, j->report.spec, s->at, s->effort)
+                           : tp_cases_read(&j->ctx, j->report.spec, (uint32_t)s->cases);
     tp_equiv_run(j->arena, cases, &side_by_side, p->e);
-    tp_equiv_coverage(j->arena, cases, p->e);
+    if (!s->cases_only)
+        tp_equiv_coverage(j->arena, cases, p->e);
     double start = cpu_ms(j);
     j->report.tier_ms.e1 = 1e3 * p->e->seconds.rounding;
     j->report.tier_ms.e2 = 1e3 * p->e->seconds.bits;

@@ -6,7 +6,10 @@
 #include "smt/cache.h"
 #include "verify/verify.h"
 
-enum { MAX_TRIALS = 16, MAX_EXECUTED = 4, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
+enum { MAX_TRIALS = 16, MAX_EXECUTED = 6, MAX_FIXES = 32 }; /* of one spec: hostile ones end, too */
+
+/* Elements that a case moves which is executed for a rule's fix (kernels/trial): some 10 ms, and some 0.2 s. */
+static const double LINT_EFFORT = 1 << 19, VERIFY_EFFORT = 1 << 23;
 
 /* Another one of its rule, at its place, about its subject. */
 static bool is_like(const tp_finding *g, const tp_finding *f)
@@ -102,9 +105,10 @@ static bool is_open(const tp_job *j)
 
 typedef enum trial_result {
     FAILS,
-    AGREES,
+    DIFFERS, /* it would stand, but results differ from the reference */
+    AGREES,  /* results agree, but some other finding is new */
     STANDS
-} trial_result; /* AGREES: results do, but some other finding is new */
+} trial_result;
 
 /* Is it a difference, and the only one? Then a text whose results differ anywhere does not mend it. */
 static bool is_only_difference(const tp_job *j, const tp_finding *f)
@@ -135,14 +139,16 @@ typedef struct trier {
     const tp_check_settings *s;
     tp_solver *solver;
     uint32_t trials, executed; /* so far */
+    bool repaired;             /* a repair was looked for, of a difference or a trap: one is dear enough */
     bool *gone;                /* by the last fix that stands: note_gone() */
     TP_VEC(tp_str) others;     /* texts with a finding that was not there before: several findings propose the same */
+    TP_VEC(tp_str) agreed;     /* texts of rules' fixes that few cases agree with */
 } trier;
 
-static bool is_tried(const trier *t, tp_str text)
+static bool has_text(const tp_str *list, uint32_t n, tp_str text)
 {
-    for (uint32_t i = 0; i < t->others.len; i++)
-        if (tp_str_eq(t->others.at[i], text))
+    for (uint32_t i = 0; i < n; i++)
+        if (tp_str_eq(list[i], text))
             return true;
     return false;
 }
@@ -162,7 +168,8 @@ static trial_result whole_trial(const trier *t, tp_str text, const tp_finding *f
     all.analysis.enough = all.analysis.alone ? is_another_there : NULL;
     all.analysis.enough_ctx = &w;
     try_text(j, text, &all, is_executed(f), t->solver, &trial);
-    bool differs = all.equiv.until_different && trial.report.equiv && trial.report.equiv->different,
+    const tp_equiv *was = j->report.equiv, *is = trial.report.equiv;
+    bool differs = is && ((all.equiv.until_different && is->different) || (was && is->trapped > was->trapped)),
          sound = trial.report.valid && !trial.report.internal_error && !differs && !w.failed;
     for (uint32_t i = 0; i < trial.report.findings.len; i++)
         differs |= trial.report.findings.at[i].verdict == TP_VIOLATED;
@@ -176,33 +183,91 @@ static trial_result whole_trial(const trier *t, tp_str text, const tp_finding *f
     return result;
 }
 
-/* A few cases alone: most changes of what is computed differ in each. */
-static bool survives_few_cases(const trier *t, tp_str text)
+/* Is it a trap of a rule that is violated already? Then another finding says so, and has a fix of its own perhaps. */
+static bool is_known_trap(const tp_job *j, const tp_case_result *r)
+{
+    bool known = false;
+    for (uint32_t i = 0; i < j->report.findings.len && r->outcome == TP_TRAPPED; i++)
+        known |=
+            j->report.findings.at[i].verdict == TP_VIOLATED && strcmp(j->report.findings.at[i].rule, r->trap.rule) == 0;
+    return known;
+}
+
+typedef enum few_cases {
+    FEW_SILENT, /* nothing was compared */
+    FEW_AGREE,
+    FEW_DIFFER
+} few_cases;
+
+/* A few cases alone: most changes of what is computed differ in each. Of a rule's finding its own case is among them,
+ * which trapped before. */
+static few_cases try_few_cases(const trier *t, tp_str text, const tp_finding *f)
 {
     static const tp_rule *const NONE[1];
     tp_check_settings few = *t->s;
     tp_job trial;
     few.cases = 1;
     few.box = 0;
-    few.cases_only = few.equiv.until_different = true;
+    few.effort = is_executed(f) ? 0 : t->s->execute ? VERIFY_EFFORT : LINT_EFFORT;
+    few.at = f->witness;
+    few.cases_only = few.equiv.until_different = few.equiv.verified_alone = true;
     few.analysis.only = NONE;
     few.analysis.nonly = 0;
     try_text(t->j, text, &few, true, t->solver, &trial);
-    const tp_equiv *e = trial.report.valid ? trial.report.equiv : NULL;
-    bool survives = e && !trial.report.internal_error && e->different + e->trapped == 0;
+    const tp_equiv *e = trial.report.valid && !trial.report.internal_error ? trial.report.equiv : NULL;
+    few_cases answer = e && e->equal ? FEW_AGREE : FEW_SILENT;
+    for (uint32_t i = 0; e && i < e->cases.len; i++) {
+        const tp_case_result *r = &e->cases.at[i];
+        if (r->outcome == TP_DIFFERENT || (r->outcome == TP_TRAPPED && !is_known_trap(t->j, r)))
+            answer = FEW_DIFFER;
+    }
     tp_job_free(&trial);
-    return survives;
+    return answer;
 }
 
-static trial_result try_one(const trier *t, tp_str text, const tp_finding *f, bool *another)
+/* Is it, or what is undecided without an execution, violated in the text as it is? */
+static bool was_violated(const tp_findings *before, const tp_finding *f)
 {
-    if (is_executed(f) ? !survives_few_cases(t, text) : is_tried(t, text))
+    for (uint32_t i = 0; i < before->len; i++)
+        if (before->at[i].verdict == TP_VIOLATED && is_like(&before->at[i], f))
+            return true;
+    return false;
+}
+
+/* Sizes are given up for a kernel that is right in those that are left: where something is violated still, there has to
+ * be something to do about it. */
+static bool narrows_well(const trier *t, tp_str text)
+{
+    tp_job trial;
+    bool well = true;
+    look_at_text(t->j, text, t->s, false, t->solver, &trial);
+    for (uint32_t i = 0; i < trial.report.findings.len; i++) {
+        const tp_finding *f = &trial.report.findings.at[i];
+        bool violated = f->verdict == TP_VIOLATED || was_violated(&t->j->report.findings, f);
+        well &= !tp_is_standing(f) || !violated || f->proposals.len > 0;
+    }
+    tp_job_free(&trial);
+    return well;
+}
+
+static trial_result try_one(trier *t, tp_str text, const tp_finding *f, const tp_fix *fix, bool *another)
+{
+    if (is_executed(f) ? try_few_cases(t, text, f) != FEW_AGREE : has_text(t->others.at, t->others.len, text))
         return FAILS;
-    return whole_trial(t, text, f, another);
+    trial_result result = whole_trial(t, text, f, another);
+    if (result == STANDS && fix->narrows && !narrows_well(t, text))
+        return FAILS;
+    if (result != STANDS || is_executed(f) || f->verdict == TP_ADVICE || /* it is proven to compute the same */
+        has_text(t->agreed.at, t->agreed.len, text))
+        return result;
+    if (try_few_cases(t, text, f) == FEW_DIFFER)
+        return DIFFERS;
+    tp_push(t->j->arena, t->agreed, text);
+    return result;
 }
 
 /* With half of what the budget leaves. `undecided`: that did not suffice. */
-static trial_result try_within_share(trier *t, tp_str text, const tp_finding *f, bool *undecided)
+static trial_result try_within_share(trier *t, tp_str text, const tp_finding *f, const tp_fix *fix, bool *undecided)
 {
     tp_budget *b = tp_arena_budget(t->j->arena);
     if (tp_budget_over(b))
@@ -211,7 +276,7 @@ static trial_result try_within_share(trier *t, tp_str text, const tp_finding *f,
     bool cut = b && b->cut, another = false;
     if (b)
         b->cut = false;
-    trial_result result = try_one(t, text, f, &another);
+    trial_result result = try_one(t, text, f, fix, &another);
     tp_budget_close(b, share);
     *undecided = b && b->cut;
     if (another && !*undecided)
@@ -247,32 +312,55 @@ static trial_result try_or_failed_before(trier *t, const tp_finding *f, const tp
     if (cache && tp_cache_marked(cache, key))
         return FAILS;
     bool undecided = false;
-    trial_result result = try_within_share(t, text, f, &undecided);
+    trial_result result = try_within_share(t, text, f, fix, &undecided);
     if (cache && result == FAILS && !undecided)
         tp_cache_mark(cache, key);
     return result;
 }
 
-/* The first fix of f that stands, else the first one after which results agree. */
-static const tp_fix *find_fix(trier *t, tp_finding *f)
+/* What became of the fixes of one finding. */
+typedef struct fixing {
+    const tp_fix *survivor; /* the first that stands, else the first one after which results agree */
+    tp_str differs;         /* the title of the first after which they do not */
+} fixing;
+
+static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, fixing *x)
 {
-    const tp_fix *survivor = NULL;
-    for (int narrows = 0; narrows < 2; narrows++) /* those that keep the sizes first */
-        for (uint32_t p = 0; p < f->proposals.len && !survivor && t->trials < MAX_TRIALS; p++) {
-            const tp_fix *fix = &f->proposals.at[p];
-            if (fix->narrows != narrows || (is_executed(f) && ++t->executed > MAX_EXECUTED))
-                continue;
-            t->trials++;
-            trial_result result = try_or_failed_before(t, f, fix);
-            if (result == STANDS)
-                f->fix = fix;
-            if (result != FAILS)
-                survivor = fix;
-        }
-    return survivor;
+    for (uint32_t p = from; p < f->proposals.len && !x->survivor && t->trials < MAX_TRIALS; p++) {
+        const tp_fix *fix = &f->proposals.at[p];
+        if (fix->narrows != narrows || (is_executed(f) && ++t->executed > MAX_EXECUTED))
+            continue;
+        t->trials++;
+        trial_result result = try_or_failed_before(t, f, fix);
+        if (result == STANDS)
+            f->fix = fix;
+        if (result == STANDS || result == AGREES)
+            x->survivor = fix;
+        if (result == DIFFERS && !x->differs.n)
+            x->differs = fix->title;
+    }
 }
 
-/* f is a consequence of an earlier finding: that one's fix removes it, and nothing else is to be done about it. */
+/* Those that keep the sizes first. A fix after which results differ from the reference is none; something else is wrong
+ * then, which a change of one place may mend. */
+static const tp_fix *find_fix(trier *t, tp_finding *f)
+{
+    fixing x = {NULL, {NULL, 0}};
+    uint32_t own = f->proposals.len;
+    try_proposals(t, f, 0, false, &x);
+    if (x.differs.n && !x.survivor && t->s->execute && !t->repaired) {
+        t->repaired = true;
+        tp_propose_repairs(t->j, f);
+        try_proposals(t, f, own, false, &x);
+    }
+    if (x.differs.n && !x.survivor)
+        f->help = tp_printf(t->j->arena, "to %.*s would remove this, but results then differ from the reference",
+                            TP_FMT(x.differs));
+    try_proposals(t, f, 0, true, &x);
+    return x.survivor;
+}
+
+/* f is a consequence of another finding: that one's fix removes it, and nothing else is to be done about it. */
 static void say_consequence(const tp_job *j, tp_finding *f, const tp_finding *cause)
 {
     tp_str subject = cause->subject, note = f->note;
@@ -280,6 +368,8 @@ static void say_consequence(const tp_job *j, tp_finding *f, const tp_finding *ca
                         subject.n ? " of `" : "", TP_FMT(subject), subject.n ? "`" : "",
                         tp_linecol_of(&j->source, cause->loc.start).line, note.n ? "; " : "", TP_FMT(note));
     f->help = (tp_str){NULL, 0};
+    f->fix = NULL;
+    f->follows = true;
 }
 
 void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
@@ -287,6 +377,8 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
     tp_findings *all = &j->report.findings;
     tp_guess_fixes(j);
     trier t = {.j = j, .s = s, .solver = solver, .gone = TP_NEWN(j->arena, bool, all->len)};
+    for (uint32_t i = 0; i < all->len; i++)
+        t.repaired |= strcmp(all->at[i].rule, TP_RULE_NOT_EQUIVALENT) == 0;
     const tp_finding **cause = TP_NEWN(j->arena, const tp_finding *, all->len);
     for (uint32_t i = 0; i < all->len; i++) {
         tp_finding *f = &all->at[i];
@@ -296,12 +388,15 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
             continue;
         }
         const tp_fix *survivor = open ? find_fix(&t, f) : NULL;
-        for (uint32_t g = i + 1; g < all->len && f->fix && !f->fix->narrows; g++)
-            if (t.gone[g] && !cause[g])
-                cause[g] = f;
         if (survivor)
             tp_blame_repair(j, f, f->fix ? f->fix : survivor);
-        else if (cause[i])
+        for (uint32_t g = 0; g < all->len && f->fix && !f->fix->narrows; g++) {
+            bool is_new = g != i && t.gone[g] && !cause[g];
+            cause[g] = is_new ? f : cause[g];
+            if (is_new && g < i && (!all->at[g].fix || all->at[g].fix->narrows))
+                say_consequence(j, &all->at[g], f);
+        }
+        if (!survivor && cause[i])
             say_consequence(j, f, cause[i]);
     }
 }

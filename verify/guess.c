@@ -224,10 +224,10 @@ static void guess_for(guesser *g)
     }
     if (no_number)
         guess_finite_mask(g);
-    else if (strcmp(g->f->rule, TP_RULE_NOT_EQUIVALENT) == 0 && g->f->verdict == TP_VIOLATED)
-        tp_propose_repairs(g->j, g->f);
     if ((no_number || strcmp(g->f->rule, TP_RULE_NUMERICALLY_UNSTABLE) == 0) && normalises(g))
         each_line(g, guess_maximum);
+    if (strcmp(g->f->rule, TP_RULE_NOT_EQUIVALENT) == 0 && g->f->verdict == TP_VIOLATED)
+        tp_propose_repairs(g->j, g->f);
 }
 
 void tp_guess_fixes(tp_job *j)

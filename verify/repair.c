@@ -20,6 +20,7 @@ enum {
     MOST_ROUNDS = 2,           /* of inputs */
     PER_ELEMENT = 4 << 20,     /* operations */
     MOST_WORK = 100 << 20,     /* operations, of all rewrites together */
+    LOOKING = 6,               /* an output of a case takes at most such a part of them, until elements are found */
     WORK_MIB = 256
 };
 static const tp_demand_family ROUNDS[MOST_ROUNDS] = {TP_DEMAND_SMALL, TP_DEMAND_ROWS};
@@ -39,7 +40,7 @@ typedef struct target {
 typedef struct repair {
     tp_job *j;
     tp_finding *f;
-    uint32_t ntargets;
+    uint32_t proposed, ntargets;
     target targets[ELEMENTS];
     int64_t rest; /* of the work */
 } repair;
@@ -91,15 +92,13 @@ static bool examine(repair *r, tp_arena *a, const tp_program *reference, target 
     return true;
 }
 
-/* Of each case some elements that differ, and one that does not. */
-static void keep_target(repair *r, const target *t)
+/* Of each case some elements that differ, and one that does not: is there room for such a one? */
+static bool is_wanted(const repair *r, const int64_t *env, bool differs)
 {
-    uint32_t differing = 0, others = 0;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < r->ntargets; i++)
-        if (r->targets[i].env == t->env)
-            *(r->targets[i].differs ? &differing : &others) += 1;
-    if (r->ntargets < ELEMENTS && (t->differs ? differing < ELEMENTS / MOST_CASES - 1 : others == 0))
-        r->targets[r->ntargets++] = *t;
+        n += r->targets[i].env == env && r->targets[i].differs == differs;
+    return r->ntargets < ELEMENTS && n < (differs ? ELEMENTS / MOST_CASES - 1 : 1);
 }
 
 /* Those that differ first, the cheap ones of them before the others. */
@@ -119,13 +118,15 @@ static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, 
         return;
     for (uint32_t d = 0; d < o->rank; d++)
         n *= dims[d];
-    int64_t stride = n / LOOKED_AT + 1;
-    for (int64_t i = 0; i < LOOKED_AT && i < n && r->rest > 0; i++) {
+    int64_t stride = n / LOOKED_AT + 1, least = r->rest - MOST_WORK / LOOKING;
+    for (int64_t i = 0; i < LOOKED_AT && i < n && r->rest > least; i++) {
         int64_t rest = n <= LOOKED_AT ? i : (i % 2 ? n - 1 - i / 2 * stride : i / 2 * stride);
         for (uint32_t d = o->rank; d-- > 0; rest /= dims[d])
             t.at[d] = rest % dims[d];
-        if (examine(r, a, reference, &t))
-            keep_target(r, &t);
+        if (!is_wanted(r, t.env, true) && !is_wanted(r, t.env, false))
+            return;
+        if (examine(r, a, reference, &t) && is_wanted(r, t.env, t.differs))
+            r->targets[r->ntargets++] = t;
     }
 }
 
@@ -145,14 +146,21 @@ static void find_in_case(repair *r, const tp_case *c)
     tp_arena_free(work);
 }
 
-/* In the first and in the last case that differs. */
+/* Does the finding speak of such a case? */
+static bool is_of_finding(const tp_finding *f, const tp_case_result *r)
+{
+    bool differs = strcmp(f->rule, TP_RULE_NOT_EQUIVALENT) == 0;
+    return differs ? r->outcome == TP_DIFFERENT : r->outcome == TP_TRAPPED && strcmp(r->trap.rule, f->rule) == 0;
+}
+
+/* In the first and in the last case of the finding. */
 static void find_targets(repair *r)
 {
     const tp_equiv *e = r->j->report.equiv;
     const tp_case *first = NULL, *last = NULL;
     for (uint32_t i = 0; i < e->cases.len; i++) {
         const tp_case *c = e->cases.at[i].the_case;
-        if (e->cases.at[i].outcome != TP_DIFFERENT || c->against || c->near)
+        if (!is_of_finding(r->f, &e->cases.at[i]) || c->against || c->near)
             continue;
         first = first ? first : c;
         last = c;
@@ -256,7 +264,7 @@ static void search(void *arg)
         return;
     tp_rewrites all = tp_rewrites_of(&r->j->ctx, r->j->report.spec->doc, MOST_REWRITES);
     uint8_t rank = UINT8_MAX; /* of the first that helps: what is less simple is not looked at then */
-    for (uint32_t i = 0; i < all.len && r->rest > 0 && r->f->proposals.len < PROPOSED && all.at[i].rank <= rank; i++) {
+    for (uint32_t i = 0; i < all.len && r->rest > 0 && r->proposed < PROPOSED && all.at[i].rank <= rank; i++) {
         trial t = {r, tp_arena_child_limited(a, (size_t)WORK_MIB << 20), &all.at[i], false};
         tp_status st = tp_try(t.work, try_rewrite, &t);
         tp_arena_free(t.work);
@@ -264,6 +272,7 @@ static void search(void *arg)
             return;
         if (st == TP_OK && t.mends) {
             propose(r, &all.at[i]);
+            r->proposed++;
             rank = all.at[i].rank;
         }
     }

@@ -10,11 +10,12 @@ typedef struct writer {
     uint8_t rank; /* the one that is wanted now */
     uint32_t most;
     tp_rewrites out;
-    uint32_t naxes, nnames, nrefs, nfactors, nfloats, nints; /* of: */
-    tp_str names[MOST_NAMES];                                /* axes, then what the body assigned so far */
-    bool counts[MOST_NAMES];                                 /* of a name: it is made of axes and positions */
-    tp_str refs[MOST_NAMES];
+    uint32_t naxes, nnames, nrefs, nbuffers, nfactors, nblocks, nfloats, nints; /* of: */
+    tp_str names[MOST_NAMES];              /* axes, then what the body assigned so far */
+    bool counts[MOST_NAMES];               /* of a name: it is made of axes and positions */
+    tp_str refs[MOST_NAMES];               /* operands and scratch, the buffers; then tables */
     tp_str factors[MOST_FACTORS];          /* calls and names that the body multiplies by */
+    tp_str blocks[MOST_FACTORS];           /* extents of blocks: numbers and names of sizes */
     double floats[MOST_NUMBERS];           /* that stand in the body or the reference */
     int64_t ints[MOST_NUMBERS];            /* that stand there, or in blocks: from 2 on */
     uint32_t ntwins, twins[TP_MOST_TWINS]; /* how far behind the index map that is rewritten others like it begin */
@@ -121,9 +122,25 @@ static const tp_json *items(const tp_json *doc, const char *member)
     return list && list->type == TP_J_ARRAY ? list : NULL;
 }
 
+/* An extent of a block: 128, or bk. */
+static void add_block(writer *w, const tp_json *v)
+{
+    tp_str text = {w->c->source->text.p + v->loc.start, v->loc.end - v->loc.start};
+    if (v->type == TP_J_INT)
+        add_int(w, v->u.integer);
+    if (v->type == TP_J_STRING) {
+        bool sum = strpbrk(tp_cstr(w->c->arena, v->u.string), " +-*/%()") != NULL;
+        text = sum ? tp_printf(w->c->arena, "(%.*s)", TP_FMT(v->u.string)) : v->u.string;
+    }
+    bool tells = v->type == TP_J_STRING || (v->type == TP_J_INT && v->u.integer > 1);
+    if (tells && w->nblocks < MOST_FACTORS && !has_name(w->blocks, w->nblocks, text))
+        w->blocks[w->nblocks++] = text;
+}
+
 static void collect_operands(writer *w, const tp_json *doc)
 {
-    static const char *const LISTS[] = {"inputs", "outputs", "scratch"};
+    static const char *const LISTS[] = {"inputs", "outputs", "scratch", "scalar_prefetch"};
+    enum { BUFFERS = 3 }; /* of these lists */
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
         const tp_json *list = items(doc, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++) {
@@ -131,9 +148,9 @@ static void collect_operands(writer *w, const tp_json *doc)
             if (name && name->type == TP_J_STRING && w->nrefs < MOST_NAMES)
                 w->refs[w->nrefs++] = name->u.string;
             for (uint32_t d = 0; block && d < block->u.items.n; d++)
-                if (block->u.items.at[d]->type == TP_J_INT)
-                    add_int(w, block->u.items.at[d]->u.integer);
+                add_block(w, block->u.items.at[d]);
         }
+        w->nbuffers = l < BUFFERS ? w->nrefs : w->nbuffers;
     }
 }
 
@@ -223,10 +240,26 @@ static void rewrite_operator(writer *w, const tp_node *n)
     }
 }
 
+/* f(a, b), t[a, b]  ->  f(b, a), t[b, a] */
+static void exchange_kids(writer *w, const tp_node *n, uint32_t i)
+{
+    tp_loc a = tp_node_loc(w->c, n->kids[i]), b = tp_node_loc(w->c, n->kids[i + 1]), both = {a.start, b.end, a.pointer};
+    put(w, 0, both, "%.*s, %.*s", TP_FMT(text_of(w, n->kids[i + 1])), TP_FMT(text_of(w, n->kids[i])));
+}
+
+/* Positions in a block become positions in the array: iota(…) + j * bk. */
+static void add_start_of_block(writer *w, const tp_node *n)
+{
+    for (uint32_t x = 0; x < w->naxes; x++)
+        for (uint32_t b = 0; b < w->nblocks; b++)
+            put(w, 1, tp_node_loc(w->c, n), "(%.*s + %.*s * %.*s)", TP_FMT(text_of(w, n)), TP_FMT(w->names[x]),
+                TP_FMT(w->blocks[b]));
+}
+
 static void rewrite_call(writer *w, const tp_node *n)
 {
-    static const char *const ALIKE[][2] = {{"exp", "exp2"},   {"sum", "max"}, {"max", "min"}, {"maximum", "minimum"},
-                                           {"rsqrt", "sqrt"}, {"sin", "cos"}, {"log", "log2"}};
+    static const char *const ALIKE[][2] = {{"exp", "exp2"},   {"sum", "max"}, {"max", "min"},  {"maximum", "minimum"},
+                                           {"rsqrt", "sqrt"}, {"sin", "cos"}, {"log", "log2"}, {"argmax", "argmin"}};
     tp_loc at = tp_node_loc(w->c, n), name = {at.start, at.start + (uint32_t)n->text.n, at.pointer};
     for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++)
         for (int side = 0; side < 2; side++)
@@ -234,10 +267,10 @@ static void rewrite_call(writer *w, const tp_node *n)
                 put(w, 0, name, "%s", ALIKE[i][!side]);
     for (uint32_t i = 1; i < n->nkids && i < 3; i++) /* operands of dot, arms of where */
         if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1)) {
-            tp_loc a = tp_node_loc(w->c, n->kids[i - 1]), b = tp_node_loc(w->c, n->kids[i]),
-                   both = {a.start, b.end, a.pointer};
-            put(w, 0, both, "%.*s, %.*s", TP_FMT(text_of(w, n->kids[i])), TP_FMT(text_of(w, n->kids[i - 1])));
+            exchange_kids(w, n, i - 1);
         }
+    if (tp_str_is(n->text, "iota"))
+        add_start_of_block(w, n);
     if (tp_str_is(n->text, "where") && n->nkids == 3)
         put(w, 0, tp_node_loc(w->c, n->kids[0]), "~(%.*s)", TP_FMT(text_of(w, n->kids[0])));
 }
@@ -253,6 +286,8 @@ static void rewrite_number(writer *w, const tp_node *n)
             put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
         for (uint32_t i = 0; i < w->nints; i++)
             put(w, 1, at, "%lld", (long long)w->ints[i]);
+        if (n->integer == 0) /* of a mask in front of a maximum */
+            put(w, 1, at, "-inf");
         return;
     }
     for (int v = 0; v < 2; v++)
@@ -289,6 +324,8 @@ static void rewrite_value(writer *w, const tp_node *n)
     }
     for (uint32_t i = 0; i < w->nfloats; i++)
         put(w, 2, at, "((%.*s) * %.17g)", TP_FMT(text), w->floats[i]);
+    for (uint32_t i = 0; i < w->nbuffers; i++)
+        put(w, 2, at, "((%.*s) * %.*s[...])", TP_FMT(text), TP_FMT(w->refs[i]));
     for (uint32_t i = w->naxes; i < w->nnames; i++)
         if (!w->counts[i]) {
             put(w, 2, at, "((%.*s) * %.*s)", TP_FMT(text), TP_FMT(w->names[i]));
@@ -306,10 +343,16 @@ static void rewrite_expression(writer *w, const tp_node *n)
     case TP_N_NAME: rewrite_value(w, n); return;
     case TP_N_BINARY: rewrite_operator(w, n); break;
     case TP_N_CALL: rewrite_call(w, n); break;
-    case TP_N_UNARY: put(w, 0, tp_node_loc(w->c, n), "(%.*s)", TP_FMT(text_of(w, n->kids[0]))); break;
+    case TP_N_UNARY:
+        put(w, 0, tp_node_loc(w->c, n), "(%.*s)", TP_FMT(text_of(w, n->kids[0])));
+        if (tp_str_is(text_of(w, n->kids[0]), "inf"))
+            put(w, 1, tp_node_loc(w->c, n), "0");
+        break;
     case TP_N_INDEX:
         for (uint32_t i = 0; i < w->nrefs; i++)
             put(w, 1, tp_node_loc(w->c, n->kids[0]), "%.*s", TP_FMT(w->refs[i]));
+        for (uint32_t i = 2; i < n->nkids; i++)
+            exchange_kids(w, n, i - 1);
         for (uint32_t i = 1; i < n->nkids; i++)
             rewrite_expression(w, n->kids[i]);
         rewrite_value(w, n);

@@ -37,8 +37,10 @@ typedef struct tp_check_settings {
     int64_t timeout, memory_mib;       /* what a spec may cost: base/budget.h; 0: no limit */
     bool required[TP_NEVIDENCE];       /* by tp_evidence_at() */
     bool execute;
-    bool proofs_only;        /* with execute: what is proven of equality, and no case is executed */
-    bool cases_only;         /* with execute: the cases are counted in report.equiv, and nothing is made of them */
+    bool proofs_only;     /* with execute: what is proven of equality, and no case is executed */
+    bool cases_only;      /* with execute: the cases are counted in report.equiv, and nothing is made of them */
+    const tp_witness *at; /* of tp_cases_few(), which are all the cases where effort is not 0 */
+    double effort;
     bool unsafe_fixes;       /* those that narrow the domain, too */
     const tp_str *read_from; /* folders from which cases may read arrays, besides the spec's own */
     uint32_t nread_from;
@@ -161,8 +163,9 @@ tp_versions tp_compare_versions(tp_arena *a, tp_job *old, tp_job *new, const tp_
  * made of the text of the body. */
 bool tp_has_guess(const tp_finding *f);
 void tp_guess_fixes(tp_job *j);
-/* repair.c: proposals for a finding that results differ (TP701) of an executed spec: changes of one place that mend the
- * elements which were looked at. They are looked for within a fixed amount of work; none may be found. */
+/* repair.c: proposals for a finding of an executed spec that results differ (TP701), or that cases trap: changes of one
+ * place that mend the elements which were looked at. They are looked for within a fixed amount of work; none may be
+ * found. */
 void tp_propose_repairs(tp_job *j, tp_finding *f);
 /* repair.c: let a finding that results differ point at the place of such a change, with which they agree. */
 void tp_blame_repair(tp_job *j, tp_finding *f, const tp_fix *fix);

@@ -498,6 +498,51 @@ static void add_more(picking *p)
     add_tables(p);
 }
 
+enum { FEW = 3 }; /* who asks for no more cases than this wants none beside them */
+
+static picking picking_of(tp_ctx *c, const tp_spec *s, tp_cases *out)
+{
+    picking p = {.c = c, .spec = s, .out = out, .picker = tp_picker_new(c->arena, s->kernels[0])};
+    p.coverage = TP_NEWN(c->arena, tp_coverage *, s->nkernels);
+    return p;
+}
+
+/* The sizes of a witness, of another text perhaps; false where they are none of this kernel. */
+static bool sizes_of_witness(const tp_kernel *k, const tp_witness *w, int64_t *env)
+{
+    tp_str why;
+    for (uint32_t i = 0; i < w->sizes.len; i++) {
+        const tp_size *s = tp_size_find(k, w->sizes.at[i].name);
+        if (s && tp_is_open_size(s))
+            env[s->sym] = w->sizes.at[i].value;
+    }
+    return tp_in_domain(k, env, &why);
+}
+
+tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort)
+{
+    tp_cases all = {0}, out = {0};
+    picking p = picking_of(c, s, &all);
+    uint32_t kernel = 0;
+    for (uint32_t i = s->nkernels; at && i-- > 0;)
+        if (tp_str_eq(tp_dtypes_text(s->kernels[i]), at->dtypes))
+            kernel = i;
+    int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(s->kernels[0]->exprs));
+    if (at && sizes_of_witness(s->kernels[0], at, env))
+        add_case(&p, kernel, NULL, 0, env);
+    for (uint32_t i = 0; i < (s->kernels[kernel]->ntables ? FEW : 1);
+         i++) /* tables of one draw may hide a difference */
+        add_case(&p, kernel, NULL, i, NULL);
+    for (uint32_t i = 0; i < all.len; i++) {
+        tp_case *x = &all.at[i];
+        x->algebra = x->bits = false;
+        x->families = 0;
+        if (tp_effort_of(x->kernel, x->env) <= most_effort)
+            tp_push(c->arena, out, *x);
+    }
+    return out;
+}
+
 bool tp_cases_hold(const tp_cases *cases)
 {
     tp_str why;
@@ -510,11 +555,9 @@ bool tp_cases_hold(const tp_cases *cases)
 
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel)
 {
-    enum { FEW = 3 }; /* who asks for no more cases than this wants none beside them */
     tp_cases out = {0};
-    picking p = {.c = c, .spec = s, .out = &out, .picker = tp_picker_new(c->arena, s->kernels[0])};
+    picking p = picking_of(c, s, &out);
     const tp_json *list = s->kernels[0]->cases;
-    p.coverage = TP_NEWN(c->arena, tp_coverage *, s->nkernels);
     for (uint32_t k = 0; k < s->nkernels; k++)
         p.coverage[k] = tp_coverage_new(c->arena, s->kernels[k]);
     for (uint32_t i = 0; list && i < list->u.items.n; i++) {

@@ -122,7 +122,8 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
                         : turns         ? TP_S("rounding may change a decision of the reference")
                                         : TP_S(""),
                         family);
-        if (family == TP_INPUT_NORMAL && (!x->c->near || is_different(x->r))) /* else nobody looks at the result */
+        if (family == TP_INPUT_NORMAL && !x->o->verified_alone &&
+            (!x->c->near || is_different(x->r))) /* else nobody looks at the result */
             tp_trial_as_run(x, &e, family);
         return true;
     }

@@ -31,6 +31,9 @@ typedef TP_VEC(tp_case) tp_cases;
  * Raises TP001, TP002, TP005 through c for a malformed case or one outside the
  * domain. */
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
+/* One or a few, for E1 on normal inputs, each of which moves `most_effort` elements at most: at the sizes of `at` (or
+ * NULL) and one past a block in each size, for the dtype combination of `at` or the first. */
+tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort);
 /* Does each lie in the domain of its kernel? For tp_assert(). */
 bool tp_cases_hold(const tp_cases *cases);
 /* The tables of a case, bound in x->env: those in `given` (an object of nested
@@ -220,6 +223,7 @@ typedef struct tp_equiv_options {
     int64_t max_steps;
     bool no_hunt;         /* leave it at residues that the numbers do not confirm */
     bool until_different; /* the first case that differs is the last one */
+    bool verified_alone;  /* nobody asks whether `run` would execute a case otherwise */
     bool repeated;        /* nobody looks at results: beyond their first elements large inputs repeat these */
     const tp_team *team;  /* NULL: one after the other. The results are the same */
 } tp_equiv_options;
