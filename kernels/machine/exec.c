@@ -424,7 +424,8 @@ static void exec_store(tp_machine *m, const tp_statement *statement)
     note_store(m, r, &s, value);
     if (copy_later(m, statement, r, &s, value))
         return;
-    move_store(m, &s, ref, value);
+    if (!r->streams || !tp_stream_row(m, &s, ref, value))
+        move_store(m, &s, ref, value);
     tp_note_defined(ref);
 }
 

@@ -478,6 +478,8 @@ void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from); /* without planes */
 /* ... past the caches (ended by tp_stream_end()), from memory of its own. */
 void tp_stream_numbers(tp_machine *m, tp_cells *to, const tp_cells *from);
+/* ... to a slice that is a part of a row in one piece; false: it is none that is worth it, and nothing was done. */
+bool tp_stream_row(const tp_machine *m, const tp_slice *s, tp_cells *to, const tp_cells *from);
 /* The same where v is looked at here only: by the memory of v, if it can be, which takes that of `to`. */
 void tp_hand_over_numbers(tp_machine *m, tp_cells *to, tp_vid v);
 /* The same without moving them: as long as `to` is looked at, `from` stays as it is. */

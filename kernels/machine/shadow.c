@@ -460,6 +460,24 @@ void tp_stream_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
     copy_state(m, to, from);
 }
 
+bool tp_stream_row(const tp_machine *m, const tp_slice *s, tp_cells *to, const tp_cells *from)
+{
+    enum { WORTH_IT = 1 << 10 }; /* bytes, of which few are in lines that are written in part */
+    size_t own[TP_MAX_RANK], first = 0, size = tp_dtype_size(to->dtype);
+    uint32_t last = s->rank - 1;
+    if (!s->rank || s->cut || to->data == to->own || to->state == TP_MIXED || from->viewed ||
+        from->n * size < (m->request->last_cache ? 1 : WORTH_IT) || (size_t)s->size[last] != from->n ||
+        s->stride[last] != 1)
+        return false;
+    tp_strides_of(to, own);
+    for (uint32_t d = 0; d < s->rank; d++)
+        first += own[d] * (size_t)s->start[d];
+    if (own[last] != 1)
+        return false;
+    tp_stream((char *)to->data + first * size, from->data, from->n * size);
+    return true;
+}
+
 void tp_copy_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (to->viewed || from->viewed)
