@@ -307,7 +307,7 @@ static void run_shadow(tp_machine *m, tp_cells *out, tp_cells *const *args, uint
 
 /* r[i] = x[i] to the power of e, by repeated products from 1. */
 #define POWER(T)                                                                                                       \
-    static void power_##T(size_t n, const T *restrict x, int64_t e, T *restrict r)                                     \
+    TP_VECTORISED static void power_##T(size_t n, const T *restrict x, int64_t e, T *restrict r)                       \
     {                                                                                                                  \
         uint64_t times = e < 0 ? -(uint64_t)e : (uint64_t)e;                                                           \
         for (size_t i = 0; i < n; i++)                                                                                 \
