@@ -199,3 +199,37 @@ def test_a_defect_in_the_copies_of_ragged_attention_is_found(tmp_path, old, new,
     fn, args = ragged(changed(ragged_kernel, tmp_path, old, new)[0])
     report = tileproof.check(fn, *args)
     assert rule in [f.rule for f in report.of("violated")] if rule else report.of("unknown"), report
+
+
+# What the wrapper of JAX's kernel asks of its tables (`dynamic_validate_inputs`), and that each row of q belongs to a sequence.
+RAGGED_HELD = {
+    "kv_lens": {"values": {"min": 1, "max": 32}}, "page_indices": {"values": {"min": 0, "max": 9}}, "num_seqs": {"values": {"min": 1, "max": 3}},
+    "cu_q_lens": {"values": {"min": 0, "max": 16}, "sorted": True}, "seq_buf_idx": {"contents": [0, 0]},
+}
+RAGGED_CONTRACTS = [
+    {"id": "C1", "fact": "cu_q_lens[0] == 0"}, {"id": "C2", "fact": "forall s < 3: cu_q_lens[s + 1] - cu_q_lens[s] <= kv_lens[s]"},
+    {"id": "C3", "fact": "forall s < 3: cu_q_lens[s] < cu_q_lens[s + 1]"}, {"id": "C4", "fact": "cu_q_lens[num_seqs[0]] == 16"},
+]
+
+
+def ragged_of_any_tables(contracts):
+    fn, args = ragged()
+    specs = tileproof.from_pallas(fn, *args, tables=False)
+    for table in specs[0]["scalar_prefetch"]:
+        table |= RAGGED_HELD[table["name"].removesuffix("_given")]
+    specs[0]["contracts"] = contracts
+    return judged(specs, [])
+
+
+def test_ragged_paged_attention_is_not_accused_of_any_tables():
+    """Which sequence is next SMEM keeps, over many values: the copies stay unknown, with the reason."""
+    report = ragged_of_any_tables(RAGGED_CONTRACTS)
+    assert not report.of("violated"), report
+    assert {f.rule for f in report.of("unknown")} <= {"TP102", "TP103", "TP404", "TP502", "TP504"}, report
+    assert all("data" in str(f) for f in report.of("unknown") if f.rule in ("TP502", "TP504")), report
+
+
+def test_rows_of_no_sequence_are_what_scratch_held():
+    """The rows behind the last sequence, of which JAX's program says nothing."""
+    found = ragged_of_any_tables(RAGGED_CONTRACTS[:3]).of("violated")
+    assert [f.rule for f in found] == ["TP404"] and "`acc` can reach output `o`" in found[0].message, found
