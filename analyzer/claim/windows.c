@@ -42,7 +42,10 @@ static tp_expr translate(translation *t, tp_expr e)
     }
     case TP_E_NEG:
     case TP_E_NOT:
-    case TP_E_POW2: return tp_op1(p, n.op, translate(t, n.a));
+    case TP_E_POW2: {
+        tp_expr x = translate(t, n.a);
+        return t->failed ? (tp_expr){0} : tp_op1(p, n.op, x);
+    }
     case TP_E_ITE:
     case TP_E_READ: {
         tp_expr at[TP_TABLE_RANK] = {translate(t, n.a), translate(t, n.b), translate(t, n.c)};
@@ -67,7 +70,10 @@ static tp_expr translate(translation *t, tp_expr e)
     case TP_E_DIVISIONS:
     case TP_E_EXTREMES:
     case TP_E_COMPARISONS:
-    case TP_E_BITS: return tp_op2(p, n.op, translate(t, n.a), translate(t, n.b));
+    case TP_E_BITS: {
+        tp_expr x = translate(t, n.a), y = translate(t, n.b);
+        return t->failed ? (tp_expr){0} : tp_op2(p, n.op, x, y);
+    }
     }
     return (tp_expr){0};
 }

@@ -121,7 +121,6 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
     int64_t most = lanes ? 1 : most_rows(a, o), seen = most > tile ? most : tile;
     tp_claim c = tp_use_claim(a, f, u);
     c.subject = o->name;
-    c.goal = aligned(a, u, tile);
     c.proven = tp_message(
         a, "this access of `%.*s` starts at multiples of %lld in dimension %u%s", TP_FMT(o->name), (long long)tile,
         u->dim, seen > tile ? tp_printf(a->arena, ", of %lld where that divides the rows", (long long)seen).p : "");
@@ -139,6 +138,7 @@ static void check_start(tp_analysis *a, const tp_flow *f, const tp_use *u, bool 
         tp_use_unknown(a, &c, "the start depends on data: the compiler refuses it where no multiple_of claims it");
         return;
     }
+    c.goal = aligned(a, u, tile);
     bool visible = is_visible(a, u->value, seen);
     if (!visible && seen > tile && is_visible(a, u->value, tile)) {
         tp_claim never = c;

@@ -184,6 +184,10 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     find_witness(a, o, step);
     block_of_element(a, o, step);
     tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    for (uint32_t n = 0; n < a->k->naxes; n++) /* a step that is told by another axis: any of its turns will do */
+        with[a->k->axes[n].sym] = num(a, 0);
+    for (uint32_t n = 0; n < a->k->naxes; n++)
+        step[n] = tp_expr_subst(a->p, step[n], with, tp_sym_count(a->p));
     for (uint32_t n = 0; n < a->k->naxes; n++) {
         with[a->k->axes[n].sym] = step[n];
         c.goal =
