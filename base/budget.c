@@ -172,10 +172,11 @@ static tp_str dearest_text(tp_arena *a, tp_budget *b)
     for (uint32_t i = 1; i < b->nplaces; i++)
         if (b->places[i].cost > most->cost)
             most = &b->places[i];
-    int64_t percent = b->spent ? most->cost / (b->spent / 100 + 1) : 0;
-    if (most->subject[0])
-        return tp_printf(a, "%lld %% of the work so far was %s of `%s`", (long long)percent, most->what, most->subject);
-    return tp_printf(a, "%lld %% of the work so far was %s", (long long)percent, most->what);
+    /* in tens: what a cache remembers costs less, and texts should not change by it */
+    int64_t tens = b->spent ? most->cost / (b->spent / 100 + 1) / 10 * 10 : 0;
+    tp_str part = tp_printf(a, "%s %d %% of the work so far was %s", tens ? "at least" : "less than",
+                            tens ? (int)tens : 10, most->what);
+    return most->subject[0] ? tp_printf(a, "%.*s of `%s`", TP_FMT(part), most->subject) : part;
 }
 
 tp_str tp_budget_reason(tp_arena *a, tp_budget *b)
