@@ -27,6 +27,7 @@ FLAGS_baseline := $(FLAGS_release) -DTP_INSTRUCTIONS=0
 FLAGS_debug := -O0 -g3 -DTP_ASSERTS
 FLAGS_strict := -O2 -g -Werror
 FLAGS_clang := -O2 -g -Werror
+FLAGS_asserts := $(FLAGS_release) -DTP_ASSERTS
 FLAGS_asan := -O1 -g -DTP_ASSERTS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -DTP_ASSERTS -fsanitize=thread
 FLAGS_coverage := -O0 -g --coverage
@@ -55,7 +56,7 @@ LONGEST := defects cli cases fixes formats hostile summary docs demand results b
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
-.PHONY: answers costs wheel test-wheel test-wheel-root deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asan asan-readers tsan bench comparison docs install format clean help deps
+.PHONY: answers costs wheel test-wheel test-wheel-root deb test-deb house extensions attack attention corpus libraries check-library all quickstart test unit check check-layers check-tables check-size check-format check-library guards test-jax test-all faults fuzz fuzz-readers fuzz-processes fuzz-slow steady boxes cross-check second-checker mutants verdicts strict asserts asan asan-readers tsan bench comparison docs install format clean help deps
 .DELETE_ON_ERROR:
 
 all: $(if $(filter release,$(MODE)),build/tileproof,$(BUILD)/tileproof) ## build the program: build/tileproof
@@ -93,7 +94,7 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,$*.so.$(SOVERSION) -Wl,-z,defs -o $@ $< $(NEEDS_$*)
 
 # loops that should vectorise
-$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/demand/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline,$(MODE)),-O3) -fno-math-errno
+$(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/demand/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline asserts,$(MODE)),-O3) -fno-math-errno
 $(BUILD)/spec/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 # unrolled tiles: minutes for clang with checks of undefined behaviour, which `make asan` has
 $(BUILD)/domains/multiply.o: CFLAGS += $(if $(filter fuzzer,$(MODE)),-fno-sanitize=undefined)
@@ -302,7 +303,7 @@ mutants: all ## are the tests strong enough? plant 200 defects into rules and pr
 COUNT ?= 200
 
 test-all: export BRIDGE = 300
-test-all: test guards extensions strict asan tsan test-jax corpus costs answers steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
+test-all: test guards extensions strict asserts asan tsan test-jax corpus costs answers steady boxes faults attention fuzz attack fuzz-readers fuzz-processes fuzz-slow cross-check second-checker mutation-score mutants ## everything, long ones included
 
 costs: deps all $(addprefix $(BUILD)/tests/,test_cost test_advice test_serial_axis test_sweep) ## counts against the machine on 10 000 random specs, closed forms at 1000 sizes of each gallery kernel, advice against brute force, 500 cells of random sweeps against lint, best shapes of 50 against brute force (five minutes)
 	@TEST_TRIALS=10000 $(BUILD)/tests/test_cost
@@ -320,6 +321,9 @@ SCORE_JOBS ?= 1
 strict: ## gcc, and clang where it is installed, without a warning
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof
 	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory MODE=clang CC=clang build/clang/tileproof; else echo "strict: clang is not installed; skipped"; fi
+
+asserts: deps ## unit tests with what the code asserts of itself
+	@$(MAKE) --no-print-directory MODE=asserts unit
 
 asan: deps ## unit tests and bad input under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory MODE=asan unit

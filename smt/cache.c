@@ -294,7 +294,7 @@ bool tp_cache_find(tp_prover *v, const tp_obligation *o, tp_str key, tp_decision
     bool good = false;
     switch (e->payload.p[0]) {
     case 'c':
-        *d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT};
+        *d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_CERT, .recalled = true};
         good = believe(v, c, e);
         break;
     case 'w': good = !v->o.only_proof && read_case(v, o, e->payload, d); break;

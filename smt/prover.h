@@ -17,7 +17,7 @@ typedef struct tp_decision {
     tp_str reason; /* UNKNOWN: why */
     double ms;
     const struct tp_proof *proof; /* PROVEN without a solver; lives in the prover's arena */
-    bool recalled;                /* decided before, under other names: its proof was checked then and is not kept */
+    bool recalled; /* decided before, under other names or in a cache's file: its proof was checked and is not kept */
 } tp_decision;
 
 /* Is it what its verdict says? For tp_assert(). */
