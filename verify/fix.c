@@ -252,7 +252,7 @@ static bool narrows_well(const trier *t, tp_str text)
 
 static trial_result try_one(trier *t, tp_str text, const tp_finding *f, const tp_fix *fix, bool *another)
 {
-    if (is_executed(f) ? try_few_cases(t, text, f) != FEW_AGREE : has_text(t->others.at, t->others.len, text))
+    if (is_executed(f) ? try_few_cases(t, text, f) == FEW_DIFFER : has_text(t->others.at, t->others.len, text))
         return FAILS;
     trial_result result = whole_trial(t, text, f, another);
     if (result == STANDS && fix->narrows && !narrows_well(t, text))
