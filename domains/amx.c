@@ -266,13 +266,13 @@ add_groups(tp_signs is_signed, rows_of_bytes a, const uint8_t *b, bool low, bool
 /* Sums of a block, rows so many bytes apart, to tiles and back. */
 WITH_TILES_OF_BYTES static inline void load_sums(const uint32_t *from, size_t stride, bool low, bool right)
 {
-    const uint32_t *below = from + SIDE * (stride / sizeof *from);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
     if (!from)
         return;
+    const uint32_t *below = from + SIDE * (stride / sizeof *from);
     _tile_loadd(0, from, stride);
     if (right)
         _tile_loadd(1, from + SIDE, stride);

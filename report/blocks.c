@@ -52,11 +52,7 @@ void tp_sizes_of_witness(const tp_kernel *k, const tp_witness *w, int64_t *env)
 {
     bind_contents(k, env);
     set_sizes(k, 1, env);
-    for (uint32_t b = 0; b < w->sizes.len; b++) {
-        const tp_size *z = tp_size_find(k, w->sizes.at[b].name);
-        if (z && tp_is_open_size(z))
-            env[z->sym] = w->sizes.at[b].value;
-    }
+    tp_bind_sizes(k, w, env);
 }
 
 static bool from_witness(const tp_spec_report *s, const tp_kernel *k, int64_t *env)

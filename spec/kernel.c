@@ -161,6 +161,15 @@ bool tp_kernel_holds(const tp_kernel *k)
     return k->naxes <= TP_MAX_AXES && k->ntables <= TP_MAX_TABLES && k->ncontracts <= TP_MAX_CONTRACTS;
 }
 
+void tp_bind_sizes(const tp_kernel *k, const tp_witness *w, int64_t *env)
+{
+    for (uint32_t i = 0; i < w->sizes.len; i++) {
+        const tp_size *s = tp_size_find(k, w->sizes.at[i].name);
+        if (s && tp_is_open_size(s))
+            env[s->sym] = w->sizes.at[i].value;
+    }
+}
+
 int64_t tp_size_above(const tp_size *s, int64_t x)
 {
     int64_t over = s->multiple_of > 1 ? x % s->multiple_of : 0;

@@ -323,6 +323,8 @@ static inline bool tp_is_open_size(const tp_size *s)
     return s->kind == TP_SIZE_RANGE || s->kind == TP_SIZE_CHOICE;
 }
 const tp_size *tp_size_find(const tp_kernel *k, tp_str name);
+/* What a witness says of sizes that this kernel leaves open, into env; it may be of another text. */
+void tp_bind_sizes(const tp_kernel *k, const tp_witness *w, int64_t *env);
 /* x >= 0, rounded up to a multiple that a RANGE may have; it may be above s->max. */
 int64_t tp_size_above(const tp_size *s, int64_t x);
 /* The least value: of a RANGE the least multiple of s->multiple_of that is no less than s->min. */

@@ -266,9 +266,8 @@ static void rewrite_call(writer *w, const tp_node *n)
             if (tp_str_is(n->text, ALIKE[i][side]))
                 put(w, 0, name, "%s", ALIKE[i][!side]);
     for (uint32_t i = 1; i < n->nkids && i < 3; i++) /* operands of dot, arms of where */
-        if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1)) {
+        if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1))
             exchange_kids(w, n, i - 1);
-        }
     if (tp_str_is(n->text, "iota"))
         add_start_of_block(w, n);
     if (tp_str_is(n->text, "where") && n->nkids == 3)

@@ -507,18 +507,6 @@ static picking picking_of(tp_ctx *c, const tp_spec *s, tp_cases *out)
     return p;
 }
 
-/* The sizes of a witness, of another text perhaps; false where they are none of this kernel. */
-static bool sizes_of_witness(const tp_kernel *k, const tp_witness *w, int64_t *env)
-{
-    tp_str why;
-    for (uint32_t i = 0; i < w->sizes.len; i++) {
-        const tp_size *s = tp_size_find(k, w->sizes.at[i].name);
-        if (s && tp_is_open_size(s))
-            env[s->sym] = w->sizes.at[i].value;
-    }
-    return tp_in_domain(k, env, &why);
-}
-
 tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort)
 {
     tp_cases all = {0}, out = {0};
@@ -528,10 +516,13 @@ tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double 
         if (tp_str_eq(tp_dtypes_text(s->kernels[i]), at->dtypes))
             kernel = i;
     int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(s->kernels[0]->exprs));
-    if (at && sizes_of_witness(s->kernels[0], at, env))
+    tp_str why;
+    if (at)
+        tp_bind_sizes(s->kernels[0], at, env);
+    if (at && tp_in_domain(s->kernels[0], env, &why))
         add_case(&p, kernel, NULL, 0, env);
-    for (uint32_t i = 0; i < (s->kernels[kernel]->ntables ? FEW : 1);
-         i++) /* tables of one draw may hide a difference */
+    /* tables of one draw may hide a difference */
+    for (uint32_t i = 0; i < (s->kernels[kernel]->ntables ? FEW : 1); i++)
         add_case(&p, kernel, NULL, i, NULL);
     for (uint32_t i = 0; i < all.len; i++) {
         tp_case *x = &all.at[i];
