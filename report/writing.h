@@ -13,8 +13,8 @@ struct tp_writing {
     tp_arena *arena;    /* of what is kept until the end */
     FILE *out;          /* of a format that needs no end: where it goes at once; NULL: to its part 0 */
     bool alone;         /* a report of one spec */
-    bool lean;          /* JSON: members that are null, empty lists or errors by blocks that are all 0 are left out */
-    uint32_t specs;     /* before the one at hand */
+    bool lean; /* JSON: without members that are null, empty lists, errors by blocks that are all 0, and equal cases */
+    uint32_t specs; /* before the one at hand */
     tp_spool *parts[TP_PARTS];
     void *state; /* the format's own, NULL at first, in the arena */
 };

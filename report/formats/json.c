@@ -536,11 +536,30 @@ static void drop_nothing(json *o)
     }
 }
 
+/* Cases that are equal: the tiers count them, and their seeds make them again. */
+static void drop_equal_cases(json *spec)
+{
+    json *equivalence, *cases, *outcome, *kept = json_object_new_array();
+    if (json_object_object_get_ex(spec, "equivalence", &equivalence) && equivalence) {
+        json_object_object_get_ex(equivalence, "cases", &cases);
+        for (size_t i = 0; i < json_object_array_length(cases); i++) {
+            json *one = json_object_array_get_idx(cases, i);
+            json_object_object_get_ex(one, "outcome", &outcome);
+            if (strcmp(json_object_get_string(outcome), "equal") != 0)
+                json_object_array_add(kept, json_object_get(one));
+        }
+        json_object_object_add(equivalence, "cases", json_object_get(kept));
+    }
+    json_object_put(kept);
+}
+
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
     json *o = spec(s);
-    if (w->lean)
+    if (w->lean) {
+        drop_equal_cases(o);
         drop_nothing(o);
+    }
     tp_add_element(w, 0, o, 2, a);
 }
 

@@ -200,6 +200,7 @@ static void verify_in_pictures(void **state)
     tp_str text, why;
     assert_int_equal(o.exit, 0);
     assert_int_equal(tp_read_file(p->a, page, 8 << 20, &text, &why), TP_OK);
+    assert_false(contains(text, "\"outcome\":\"equal\""));
     assert_true(count_of(text, "<figure") >= 4); /* blocks of x, y and o; errors of o */
     assert_true(contains(text, "<h3>Pipeline</h3>") && contains(text, "<h3>Verdicts</h3>"));
     assert_true(contains(text, "each block once") && contains(text, "given the rules"));
