@@ -40,7 +40,7 @@ static void print_tuple(tp_buf *b, const tp_node *n)
 
 enum { POWER_NUMBER = TP_POWER_POSTFIX - 1 /* (2).astype: "2." would be a number */, POWER_ATOM = 1000 };
 
-static int power_of(const tp_node *n)
+int tp_node_power(const tp_node *n)
 {
     switch (n->kind) {
     case TP_N_BINARY:
@@ -67,14 +67,55 @@ static int power_of(const tp_node *n)
     return POWER_ATOM;
 }
 
+int tp_operand_power(tp_operator o, uint32_t i)
+{
+    const tp_operator_row *row = &TP_OPERATOR_ROWS[o];
+    if (i)
+        return row->right;
+    /* comparisons do not nest without parentheses: they would chain */
+    return row->left + (row->right < row->left || tp_operator_compares(o));
+}
+
+int tp_kid_power(const tp_node *n, uint32_t i)
+{
+    switch (n->kind) {
+    case TP_N_UNARY: return TP_OPERATOR_ROWS[n->op].left;
+    case TP_N_BINARY: return tp_operand_power(n->op, i);
+    case TP_N_TERNARY: return TP_POWER_TERNARY + (i < 2);
+    case TP_N_COMPREHENSION: return TP_POWER_TERNARY + (i > 1);
+    case TP_N_METHOD:
+    case TP_N_ATTRIBUTE:
+    case TP_N_INDEX:
+    case TP_N_APPLY: return i ? 0 : TP_POWER_POSTFIX;
+    case TP_N_INT:
+    case TP_N_FLOAT:
+    case TP_N_STRING:
+    case TP_N_NAME:
+    case TP_N_CALL:
+    case TP_N_SEQUENCE:
+    case TP_N_KEYWORD:
+    case TP_N_ELLIPSIS:
+    case TP_N_COLON:
+    case TP_N_SLICE:
+    case TP_N_ABSENT:
+    case TP_N_LAMBDA: break;
+    }
+    return 0;
+}
+
 static void print_at(tp_buf *b, const tp_node *n, int power)
 {
-    bool parens = power_of(n) < power;
+    bool parens = tp_node_power(n) < power;
     if (parens)
         tp_buf_c(b, "(");
     tp_print_node(b, n);
     if (parens)
         tp_buf_c(b, ")");
+}
+
+static void print_kid(tp_buf *b, const tp_node *n, uint32_t i)
+{
+    print_at(b, n->kids[i], tp_kid_power(n, i));
 }
 
 void tp_print_node(tp_buf *b, const tp_node *n)
@@ -86,23 +127,19 @@ void tp_print_node(tp_buf *b, const tp_node *n)
     case TP_N_STRING: tp_buf_printf(b, "'%.*s'", TP_FMT(n->text)); break;
     case TP_N_UNARY:
         tp_buf_printf(b, "%s%s", TP_OPERATOR_ROWS[n->op].text, n->op == TP_O_NOT ? " " : "");
-        print_at(b, n->kids[0], TP_OPERATOR_ROWS[n->op].left);
+        print_kid(b, n, 0);
         break;
-    case TP_N_BINARY: {
-        bool right = TP_OPERATOR_ROWS[n->op].right < TP_OPERATOR_ROWS[n->op].left;
-        /* comparisons do not nest without parentheses: they would chain */
-        int inner = tp_operator_compares(n->op) ? TP_OPERATOR_ROWS[n->op].left + 1 : TP_OPERATOR_ROWS[n->op].left;
-        print_at(b, n->kids[0], right ? TP_OPERATOR_ROWS[n->op].left + 1 : inner);
+    case TP_N_BINARY:
+        print_kid(b, n, 0);
         tp_buf_printf(b, n->op == TP_O_POW ? "%s" : " %s ", TP_OPERATOR_ROWS[n->op].text);
-        print_at(b, n->kids[1], right ? TP_OPERATOR_ROWS[n->op].right : TP_OPERATOR_ROWS[n->op].right);
+        print_kid(b, n, 1);
         break;
-    }
     case TP_N_TERNARY:
-        print_at(b, n->kids[1], TP_POWER_TERNARY + 1);
+        print_kid(b, n, 1);
         tp_buf_c(b, " if ");
-        print_at(b, n->kids[0], TP_POWER_TERNARY + 1);
+        print_kid(b, n, 0);
         tp_buf_c(b, " else ");
-        print_at(b, n->kids[2], TP_POWER_TERNARY);
+        print_kid(b, n, 2);
         break;
     case TP_N_CALL:
         tp_buf_printf(b, "%.*s(", TP_FMT(n->text));
@@ -110,17 +147,17 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         tp_buf_c(b, ")");
         break;
     case TP_N_METHOD:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        print_kid(b, n, 0);
         tp_buf_printf(b, ".%.*s(", TP_FMT(n->text));
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, ")");
         break;
     case TP_N_ATTRIBUTE:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        print_kid(b, n, 0);
         tp_buf_printf(b, ".%.*s", TP_FMT(n->text));
         break;
     case TP_N_INDEX:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        print_kid(b, n, 0);
         tp_buf_c(b, "[");
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, "]");
@@ -150,7 +187,7 @@ void tp_print_node(tp_buf *b, const tp_node *n)
         tp_print_node(b, n->kids[n->nkids - 1]);
         break;
     case TP_N_APPLY:
-        print_at(b, n->kids[0], TP_POWER_POSTFIX);
+        print_kid(b, n, 0);
         tp_buf_c(b, "(");
         print_list(b, n->kids + 1, n->nkids - 1);
         tp_buf_c(b, ")");
@@ -165,10 +202,10 @@ void tp_print_node(tp_buf *b, const tp_node *n)
             tp_buf_c(b, " for ");
             print_tuple(b, x->kids[1]);
             tp_buf_c(b, " in ");
-            print_at(b, x->kids[2], TP_POWER_TERNARY + 1);
+            print_kid(b, x, 2);
             for (uint32_t i = 3; i < x->nkids; i++) {
                 tp_buf_c(b, " if ");
-                print_at(b, x->kids[i], TP_POWER_TERNARY + 1);
+                print_kid(b, x, i);
             }
             if (!x->prefixed)
                 break;

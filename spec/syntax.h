@@ -156,6 +156,11 @@ tp_loc tp_node_loc(const tp_ctx *c, const tp_node *n);
 /* Is it made of positions: of an iota, or of one of these names (`which`: only those marked, NULL: any), subscripts
  * aside? Whether a `where` is made of its condition, too, is for the caller to say; else nothing with a `where` is. */
 bool tp_node_is_position(const tp_node *n, const tp_str *names, const bool *which, uint32_t nnames, bool conditions);
+/* How tightly a node binds; and how tightly the i-th operand of an operator, or kid of a node, has to: what binds less
+ * stands in parentheses there. */
+int tp_node_power(const tp_node *n);
+int tp_operand_power(tp_operator o, uint32_t i);
+int tp_kid_power(const tp_node *n, uint32_t i);
 /* Canonical text. Parsing it again gives the same tree. */
 void tp_print_node(tp_buf *b, const tp_node *n);
 /* Canonical lines, `indent` levels of four spaces deep. */

@@ -17,6 +17,7 @@ typedef struct writer {
     tp_str factors[MOST_FACTORS];          /* calls and names that the body multiplies by */
     tp_str blocks[MOST_FACTORS];           /* extents of blocks: numbers and names of sizes */
     double floats[MOST_NUMBERS];           /* that stand in the body or the reference */
+    tp_str digits[MOST_NUMBERS];           /* of them, as they are written */
     int64_t ints[MOST_NUMBERS];            /* that stand there, or in blocks: from 2 on */
     uint32_t ntwins, twins[TP_MOST_TWINS]; /* how far behind the index map that is rewritten others like it begin */
 } writer;
@@ -29,21 +30,88 @@ static tp_str text_of(const writer *w, const tp_node *n)
     return (tp_str){w->c->source->text.p + at.start, at.end - at.start};
 }
 
-static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...)
+static bool is_wanted(const writer *w, uint8_t rank)
 {
-    va_list ap;
-    if (rank != w->rank || w->out.len >= w->most)
-        return;
-    va_start(ap, fmt);
-    tp_str after = tp_vprintf(w->c->arena, fmt, ap), text = w->c->source->text;
-    va_end(ap);
+    return rank == w->rank && w->out.len < w->most;
+}
+
+static void put_text(writer *w, uint8_t rank, tp_loc at, tp_str after)
+{
+    tp_str text = w->c->source->text;
     if (after.n == at.end - at.start && memcmp(text.p + at.start, after.p, after.n) == 0)
         return;
     tp_rewrite r = {.edit = {at.start, at.end, after}, .place = at, .rank = rank, .ntwins = w->ntwins};
     for (uint32_t i = 0; i < w->ntwins; i++)
         r.twins[i] = at.start + w->twins[i];
     tp_push(w->c->arena, w->out, r);
+}
+
+static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void put(writer *w, uint8_t rank, tp_loc at, const char *fmt, ...)
+{
+    va_list ap;
+    if (!is_wanted(w, rank))
+        return;
+    va_start(ap, fmt);
+    put_text(w, rank, at, tp_vprintf(w->c->arena, fmt, ap));
+    va_end(ap);
+}
+
+/* Where an expression stands, as the operand of what binds with `power`, and whether parentheses are around it there:
+ * its own, or those of a call. */
+typedef struct place {
+    tp_loc at;
+    int power;
+    bool enclosed;
+    tp_loc with_parens;
+} place;
+
+static place place_of(const writer *w, const tp_node *n, int power)
+{
+    tp_loc at = tp_node_loc(w->c, n);
+    tp_str text = w->c->source->text;
+    uint32_t from = at.start, to = at.end;
+    while (from && text.p[from - 1] == ' ')
+        from--;
+    while (to < text.n && text.p[to] == ' ')
+        to++;
+    bool enclosed = from && to < text.n && text.p[from - 1] == '(' && text.p[to] == ')';
+    return (place){at, power, enclosed, {from - enclosed, to + enclosed, at.pointer}};
+}
+
+static place place_of_kid(const writer *w, const tp_node *n, uint32_t i)
+{
+    return place_of(w, n->kids[i], tp_kid_power(n, i));
+}
+
+/* An expression whose own operator binds with `power`, in parentheses only where it needs some. */
+static void put_at(writer *w, uint8_t rank, place p, int power, tp_str text)
+{
+    bool needs = power < p.power, has = p.enclosed && p.power > 0;
+    if (is_wanted(w, rank))
+        put_text(w, rank, has && !needs ? p.with_parens : p.at,
+                 needs && !has ? tp_printf(w->c->arena, "(%.*s)", TP_FMT(text)) : text);
+}
+
+/* A node as operand i of an operator. */
+static tp_str operand(const writer *w, const tp_node *n, tp_operator o, uint32_t i)
+{
+    bool parens = tp_node_power(n) < tp_operand_power(o, i);
+    return parens ? tp_printf(w->c->arena, "(%.*s)", TP_FMT(text_of(w, n))) : text_of(w, n);
+}
+
+/* The operator between operands that bind tightly enough. */
+static void put_operator(writer *w, uint8_t rank, place p, tp_str a, tp_operator o, tp_str b)
+{
+    if (is_wanted(w, rank))
+        put_at(w, rank, p, TP_OPERATOR_ROWS[o].left,
+               tp_printf(w->c->arena, "%.*s %s %.*s", TP_FMT(a), tp_operator_text(o), TP_FMT(b)));
+}
+
+static void put_inverse(writer *w, place p, const tp_node *n)
+{
+    if (is_wanted(w, 0))
+        put_at(w, 0, p, TP_POWER_UNARY, tp_printf(w->c->arena, "~%.*s", TP_FMT(operand(w, n, TP_O_INVERT, 0))));
 }
 
 /* ---- what stands in the program ---- */
@@ -64,13 +132,15 @@ static void add_name(writer *w, tp_str name, bool counts)
     w->names[w->nnames++] = name;
 }
 
-static void add_float(writer *w, double v)
+static void add_float(writer *w, const tp_node *n)
 {
     for (uint32_t i = 0; i < w->nfloats; i++)
-        if (memcmp(&w->floats[i], &v, sizeof v) == 0)
+        if (memcmp(&w->floats[i], &n->real, sizeof n->real) == 0)
             return;
-    if (w->nfloats < MOST_NUMBERS)
-        w->floats[w->nfloats++] = v;
+    if (w->nfloats == MOST_NUMBERS)
+        return;
+    w->digits[w->nfloats] = n->text;
+    w->floats[w->nfloats++] = n->real;
 }
 
 static void add_int(writer *w, int64_t v)
@@ -87,7 +157,7 @@ static void collect_numbers(writer *w, const tp_node *n)
     if (!n)
         return;
     if (n->kind == TP_N_FLOAT)
-        add_float(w, n->real);
+        add_float(w, n);
     if (n->kind == TP_N_INT)
         add_int(w, n->integer);
     for (uint32_t i = 0; i < n->nkids; i++)
@@ -157,55 +227,55 @@ static void collect_operands(writer *w, const tp_json *doc)
 /* ---- expressions ---- */
 
 /* Another operator in the place of one; of the same power only its own bytes change. */
-static void exchange(writer *w, const tp_node *n, tp_operator other)
+static void exchange(writer *w, const tp_node *n, place p, tp_operator other)
 {
-    tp_loc at = tp_node_loc(w->c, n), a = tp_node_loc(w->c, n->kids[0]), b = tp_node_loc(w->c, n->kids[1]);
+    tp_loc a = tp_node_loc(w->c, n->kids[0]), b = tp_node_loc(w->c, n->kids[1]);
     const char *old = tp_operator_text(n->op);
     tp_str text = w->c->source->text, between = {text.p + a.end, b.start - a.end};
     const char *found = memmem(between.p, between.n, old, strlen(old));
     if (found && TP_OPERATOR_ROWS[n->op].left == TP_OPERATOR_ROWS[other].left) {
         uint32_t from = (uint32_t)(found - text.p);
-        tp_loc token = {from, from + (uint32_t)strlen(old), at.pointer};
+        tp_loc token = {from, from + (uint32_t)strlen(old), p.at.pointer};
         put(w, 0, token, "%s", tp_operator_text(other));
     } else {
-        put(w, 1, at, "((%.*s) %s (%.*s))", TP_FMT(text_of(w, n->kids[0])), tp_operator_text(other),
-            TP_FMT(text_of(w, n->kids[1])));
+        put_operator(w, 1, p, operand(w, n->kids[0], other, 0), other, operand(w, n->kids[1], other, 1));
     }
 }
 
-static void rewrite_number(writer *w, const tp_node *n);
+static void rewrite_number(writer *w, const tp_node *n, place p);
 
 /* The number that decides where a == b holds: the 1 of `i == 1` and the 2 of `i == n - 2`. */
-static const tp_node *deciding_number(const tp_node *b)
+static void rewrite_deciding_number(writer *w, const tp_node *n)
 {
+    const tp_node *b = n->kids[1];
     bool shifted = b->kind == TP_N_BINARY && (b->op == TP_O_ADD || b->op == TP_O_SUB);
-    const tp_node *n = shifted ? b->kids[1] : b;
-    return n->kind == TP_N_INT ? n : NULL;
+    if (b->kind == TP_N_INT)
+        rewrite_number(w, b, place_of_kid(w, n, 1));
+    else if (shifted && b->kids[1]->kind == TP_N_INT)
+        rewrite_number(w, b->kids[1], place_of_kid(w, b, 1));
 }
 
 /* Other comparisons, what was meant more often first: `i >= 0` would be `i == 0` and not `i <= 0`, `i == 1` be
  * `i == 0` and not `i < 1`, and `i == n - 2` be `i == n - 1` and not `i != n - 2`. */
-static void rewrite_comparison(writer *w, const tp_node *n)
+static void rewrite_comparison(writer *w, const tp_node *n, place p)
 {
     static const tp_operator OTHERS[][6] = {
         {TP_O_LT, TP_O_LE, TP_O_GT, TP_O_GE, TP_O_EQ, TP_O_NE}, {TP_O_LE, TP_O_LT, TP_O_EQ, TP_O_GE, TP_O_GT, TP_O_NE},
         {TP_O_GT, TP_O_GE, TP_O_LT, TP_O_NE, TP_O_LE, TP_O_EQ}, {TP_O_GE, TP_O_GT, TP_O_EQ, TP_O_LE, TP_O_LT, TP_O_NE},
         {TP_O_EQ, TP_O_NE, TP_O_LE, TP_O_GE, TP_O_LT, TP_O_GT}, {TP_O_NE, TP_O_EQ, TP_O_LT, TP_O_GT, TP_O_LE, TP_O_GE}};
-    const tp_node *number = n->op == TP_O_EQ ? deciding_number(n->kids[1]) : NULL;
-    if (number)
-        rewrite_number(w, number);
+    if (n->op == TP_O_EQ)
+        rewrite_deciding_number(w, n);
     if (n->op == TP_O_EQ && n->kids[1]->kind != TP_N_INT)
         put(w, 0, tp_node_loc(w->c, n->kids[1]), "0");
     for (size_t k = 0; k < 6; k++)
         for (size_t i = 1; OTHERS[k][0] == n->op && i < 6; i++)
-            exchange(w, n, OTHERS[k][i]);
-    tp_str a = text_of(w, n->kids[0]), b = text_of(w, n->kids[1]);
+            exchange(w, n, p, OTHERS[k][i]);
+    tp_str a = operand(w, n->kids[0], n->op, 0), b = operand(w, n->kids[1], TP_O_ADD, 0); /* as of - */
     for (int i = 0; i < 2; i++)
-        put(w, 1, tp_node_loc(w->c, n), "((%.*s) %s (%.*s) %c 1)", TP_FMT(a), tp_operator_text(n->op), TP_FMT(b),
-            "+-"[i]);
+        put_operator(w, 1, p, a, n->op, tp_printf(w->c->arena, "%.*s %c 1", TP_FMT(b), "+-"[i]));
 }
 
-static void rewrite_operator(writer *w, const tp_node *n)
+static void rewrite_operator(writer *w, const tp_node *n, place p)
 {
     static const tp_operator COUNT[] = {TP_O_ADD, TP_O_SUB, TP_O_MUL, TP_O_TRUEDIV, TP_O_FLOORDIV, TP_O_MOD},
                              JOIN[] = {TP_O_BITAND, TP_O_BITOR};
@@ -213,11 +283,9 @@ static void rewrite_operator(writer *w, const tp_node *n)
         const tp_operator *at;
         size_t n;
     } CLASSES[] = {{COUNT, 6}, {JOIN, 2}};
-    tp_str a = text_of(w, n->kids[0]), b = text_of(w, n->kids[1]);
-    tp_loc at = tp_node_loc(w->c, n);
     bool of_class = false;
     if (tp_operator_compares(n->op)) {
-        rewrite_comparison(w, n);
+        rewrite_comparison(w, n, p);
         return;
     }
     bool by_one = n->kids[1]->kind == TP_N_INT && n->kids[1]->integer == 1; /* nobody means x * 1 or x % 1 */
@@ -226,18 +294,15 @@ static void rewrite_operator(writer *w, const tp_node *n)
             of_class |= CLASSES[k].at[i] == n->op;
         for (size_t i = 0; of_class && i < CLASSES[k].n; i++)
             if (CLASSES[k].at[i] != n->op && (!by_one || CLASSES[k].at[i] == TP_O_ADD || CLASSES[k].at[i] == TP_O_SUB))
-                exchange(w, n, CLASSES[k].at[i]);
+                exchange(w, n, p, CLASSES[k].at[i]);
     }
     if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
-        put(w, 0, at, "((%.*s) %s (%.*s))", TP_FMT(b), tp_operator_text(n->op), TP_FMT(a));
+        put_operator(w, 0, p, operand(w, n->kids[1], n->op, 0), n->op, operand(w, n->kids[0], n->op, 1));
     for (uint32_t i = 0; n->op == TP_O_ADD && i < 2; i++) /* a sum that is not scaled as its sibling is */
         for (uint32_t f = 0; (n->kids[i]->kind == TP_N_NAME || n->kids[i]->kind == TP_N_INDEX) && f < w->nfactors; f++)
-            put(w, 0, tp_node_loc(w->c, n->kids[i]), "((%.*s) * %.*s)", TP_FMT(text_of(w, n->kids[i])),
-                TP_FMT(w->factors[f]));
-    if (of_class) {
-        put(w, 1, at, "(%.*s)", TP_FMT(a));
-        put(w, 1, at, "(%.*s)", TP_FMT(b));
-    }
+            put_operator(w, 0, place_of_kid(w, n, i), text_of(w, n->kids[i]), TP_O_MUL, w->factors[f]);
+    for (uint32_t i = 0; of_class && i < 2; i++)
+        put_at(w, 1, p, tp_node_power(n->kids[i]), text_of(w, n->kids[i]));
 }
 
 /* f(a, b), t[a, b]  ->  f(b, a), t[b, a] */
@@ -248,19 +313,19 @@ static void exchange_kids(writer *w, const tp_node *n, uint32_t i)
 }
 
 /* Positions in a block become positions in the array: iota(…) + j * bk. */
-static void add_start_of_block(writer *w, const tp_node *n)
+static void add_start_of_block(writer *w, const tp_node *n, place p)
 {
     for (uint32_t x = 0; x < w->naxes; x++)
         for (uint32_t b = 0; b < w->nblocks; b++)
-            put(w, 1, tp_node_loc(w->c, n), "(%.*s + %.*s * %.*s)", TP_FMT(text_of(w, n)), TP_FMT(w->names[x]),
-                TP_FMT(w->blocks[b]));
+            put_operator(w, 1, p, text_of(w, n), TP_O_ADD,
+                         tp_printf(w->c->arena, "%.*s * %.*s", TP_FMT(w->names[x]), TP_FMT(w->blocks[b])));
 }
 
-static void rewrite_call(writer *w, const tp_node *n)
+static void rewrite_call(writer *w, const tp_node *n, place p)
 {
     static const char *const ALIKE[][2] = {{"exp", "exp2"},   {"sum", "max"}, {"max", "min"},  {"maximum", "minimum"},
                                            {"rsqrt", "sqrt"}, {"sin", "cos"}, {"log", "log2"}, {"argmax", "argmin"}};
-    tp_loc at = tp_node_loc(w->c, n), name = {at.start, at.start + (uint32_t)n->text.n, at.pointer};
+    tp_loc name = {p.at.start, p.at.start + (uint32_t)n->text.n, p.at.pointer};
     for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++)
         for (int side = 0; side < 2; side++)
             if (tp_str_is(n->text, ALIKE[i][side]))
@@ -269,14 +334,14 @@ static void rewrite_call(writer *w, const tp_node *n)
         if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1))
             exchange_kids(w, n, i - 1);
     if (tp_str_is(n->text, "iota"))
-        add_start_of_block(w, n);
+        add_start_of_block(w, n, p);
     if (tp_str_is(n->text, "where") && n->nkids == 3)
-        put(w, 0, tp_node_loc(w->c, n->kids[0]), "~(%.*s)", TP_FMT(text_of(w, n->kids[0])));
+        put_inverse(w, place_of_kid(w, n, 0), n->kids[0]);
 }
 
-static void rewrite_number(writer *w, const tp_node *n)
+static void rewrite_number(writer *w, const tp_node *n, place p)
 {
-    tp_loc at = tp_node_loc(w->c, n);
+    tp_loc at = p.at;
     if (n->kind == TP_N_INT) {
         put(w, 0, at, "%lld", (long long)n->integer + 1);
         if (n->integer > 0)
@@ -286,15 +351,15 @@ static void rewrite_number(writer *w, const tp_node *n)
         for (uint32_t i = 0; i < w->nints; i++)
             put(w, 1, at, "%lld", (long long)w->ints[i]);
         if (n->integer == 0) /* of a mask in front of a maximum */
-            put(w, 1, at, "-inf");
+            put_at(w, 1, p, TP_POWER_UNARY, TP_S("-inf"));
         return;
     }
     for (int v = 0; v < 2; v++)
         put(w, 0, at, "%d.0", v);
-    put(w, 0, at, "(-%.17g)", n->real);
-    put(w, 0, at, "(1.0 / %.17g)", n->real);
+    put_at(w, 0, p, TP_POWER_UNARY, tp_printf(w->c->arena, "-%.*s", TP_FMT(n->text)));
+    put_operator(w, 0, p, TP_S("1.0"), TP_O_TRUEDIV, n->text);
     for (uint32_t i = 0; i < w->nfloats; i++)
-        put(w, 0, at, "%.17g", w->floats[i]);
+        put(w, 0, at, "%.*s", TP_FMT(w->digits[i]));
     for (uint32_t i = 0; i < w->nrefs; i++)
         put(w, 1, at, "%.*s[...]", TP_FMT(w->refs[i]));
 }
@@ -306,46 +371,48 @@ static bool is_position(const writer *w, const tp_node *n)
 }
 
 /* Another name; a step, a distance or a factor that is missing. */
-static void rewrite_value(writer *w, const tp_node *n)
+static void rewrite_value(writer *w, const tp_node *n, place p)
 {
-    tp_loc at = tp_node_loc(w->c, n);
-    tp_str text = text_of(w, n);
+    if (!is_wanted(w, 1) && !is_wanted(w, 2))
+        return;
+    tp_loc at = p.at;
+    tp_str factor = operand(w, n, TP_O_MUL, 0);
     bool counts = is_position(w, n);
     for (uint32_t i = 0; i < w->nnames; i++)
         if (w->counts[i] == counts)
             put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
     for (uint32_t i = 0; counts && i < w->nints; i++)
-        put(w, 1, at, "((%.*s) * %lld)", TP_FMT(text), (long long)w->ints[i]);
+        put_operator(w, 1, p, factor, TP_O_MUL, tp_printf(w->c->arena, "%lld", (long long)w->ints[i]));
     if (counts) {
-        put(w, 1, at, "((%.*s) + 1)", TP_FMT(text));
-        put(w, 1, at, "((%.*s) - 1)", TP_FMT(text));
+        put_operator(w, 1, p, operand(w, n, TP_O_ADD, 0), TP_O_ADD, TP_S("1"));
+        put_operator(w, 1, p, operand(w, n, TP_O_SUB, 0), TP_O_SUB, TP_S("1"));
         return;
     }
     for (uint32_t i = 0; i < w->nfloats; i++)
-        put(w, 2, at, "((%.*s) * %.17g)", TP_FMT(text), w->floats[i]);
+        put_operator(w, 2, p, factor, TP_O_MUL, w->digits[i]);
     for (uint32_t i = 0; i < w->nbuffers; i++)
-        put(w, 2, at, "((%.*s) * %.*s[...])", TP_FMT(text), TP_FMT(w->refs[i]));
+        put_operator(w, 2, p, factor, TP_O_MUL, tp_printf(w->c->arena, "%.*s[...]", TP_FMT(w->refs[i])));
     for (uint32_t i = w->naxes; i < w->nnames; i++)
         if (!w->counts[i]) {
-            put(w, 2, at, "((%.*s) * %.*s)", TP_FMT(text), TP_FMT(w->names[i]));
-            put(w, 2, at, "((%.*s) / %.*s)", TP_FMT(text), TP_FMT(w->names[i]));
+            put_operator(w, 2, p, factor, TP_O_MUL, w->names[i]);
+            put_operator(w, 2, p, factor, TP_O_TRUEDIV, w->names[i]);
         }
 }
 
-static void rewrite_expression(writer *w, const tp_node *n)
+static void rewrite_kid(writer *w, const tp_node *n, uint32_t i);
+
+static void rewrite_expression(writer *w, const tp_node *n, place p)
 {
-    if (!n)
-        return;
     switch (n->kind) {
     case TP_N_INT:
-    case TP_N_FLOAT: rewrite_number(w, n); return;
-    case TP_N_NAME: rewrite_value(w, n); return;
-    case TP_N_BINARY: rewrite_operator(w, n); break;
-    case TP_N_CALL: rewrite_call(w, n); break;
+    case TP_N_FLOAT: rewrite_number(w, n, p); return;
+    case TP_N_NAME: rewrite_value(w, n, p); return;
+    case TP_N_BINARY: rewrite_operator(w, n, p); break;
+    case TP_N_CALL: rewrite_call(w, n, p); break;
     case TP_N_UNARY:
-        put(w, 0, tp_node_loc(w->c, n), "(%.*s)", TP_FMT(text_of(w, n->kids[0])));
+        put_at(w, 0, p, tp_node_power(n->kids[0]), text_of(w, n->kids[0]));
         if (tp_str_is(text_of(w, n->kids[0]), "inf"))
-            put(w, 1, tp_node_loc(w->c, n), "0");
+            put(w, 1, p.at, "0");
         break;
     case TP_N_INDEX:
         for (uint32_t i = 0; i < w->nrefs; i++)
@@ -353,14 +420,14 @@ static void rewrite_expression(writer *w, const tp_node *n)
         for (uint32_t i = 2; i < n->nkids; i++)
             exchange_kids(w, n, i - 1);
         for (uint32_t i = 1; i < n->nkids; i++)
-            rewrite_expression(w, n->kids[i]);
-        rewrite_value(w, n);
+            rewrite_kid(w, n, i);
+        rewrite_value(w, n, p);
         return;
     case TP_N_KEYWORD:
         if (tp_str_is(n->text, "axis") && n->kids[0]->kind == TP_N_INT)
-            put(w, 0, tp_node_loc(w->c, n), "axis=%d", n->kids[0]->integer == 0);
+            put(w, 0, p.at, "axis=%d", n->kids[0]->integer == 0);
         return;
-    case TP_N_METHOD: rewrite_expression(w, n->kids[0]); return;
+    case TP_N_METHOD: rewrite_kid(w, n, 0); return;
     case TP_N_SEQUENCE: return; /* a shape */
     case TP_N_TERNARY:
     case TP_N_SLICE: break;
@@ -374,7 +441,13 @@ static void rewrite_expression(writer *w, const tp_node *n)
     case TP_N_COMPREHENSION: return;
     }
     for (uint32_t i = 0; i < n->nkids; i++)
-        rewrite_expression(w, n->kids[i]);
+        rewrite_kid(w, n, i);
+}
+
+static void rewrite_kid(writer *w, const tp_node *n, uint32_t i)
+{
+    if (n->kids[i])
+        rewrite_expression(w, n->kids[i], place_of_kid(w, n, i));
 }
 
 /* ---- statements ---- */
@@ -383,25 +456,26 @@ static void rewrite_store(writer *w, const tp_syntax *s)
 {
     tp_loc target = tp_node_loc(w->c, s->target), value = tp_node_loc(w->c, s->value),
            between = {target.end, value.start, target.pointer};
-    tp_str value_text = text_of(w, s->value);
+    place all = place_of(w, s->value, 0);
     put(w, 0, between, "%s", s->augmented ? " = " : " += ");
     if (!s->augmented) /* the other arm may be what is missing */
-        put(w, 1, value, "%.*s + (%.*s)", TP_FMT(text_of(w, s->target)), TP_FMT(value_text));
+        put_operator(w, 1, all, text_of(w, s->target), TP_O_ADD, operand(w, s->value, TP_O_ADD, 1));
     if (s->value->kind != TP_N_NAME && s->value->kind != TP_N_INDEX)
-        rewrite_value(w, s->value);
+        rewrite_value(w, s->value, all);
 }
 
 static void rewrite_block(writer *w, const tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
-        rewrite_expression(w, s->value);
+        if (s->value)
+            rewrite_expression(w, s->value, place_of(w, s->value, 0));
         if (s->kind == TP_S_IF)
-            put(w, 0, tp_node_loc(w->c, s->value), "~(%.*s)", TP_FMT(text_of(w, s->value)));
+            put_inverse(w, place_of(w, s->value, 0), s->value);
         if (s->kind == TP_S_STORE)
             rewrite_store(w, s);
         if (s->kind == TP_S_ASSIGN && s->value->kind == TP_N_CALL)
-            rewrite_value(w, s->value);
+            rewrite_value(w, s->value, place_of(w, s->value, 0));
         if (s->kind == TP_S_ASSIGN && s->target->kind == TP_N_NAME)
             add_name(w, s->target->text, is_position(w, s->value));
         rewrite_block(w, &s->body);
@@ -410,6 +484,16 @@ static void rewrite_block(writer *w, const tp_block *b)
 }
 
 /* ---- windows and grid ---- */
+
+/* The string is one more, or one less. */
+static void put_by_one(writer *w, uint8_t rank, const tp_json *string, const tp_node *n)
+{
+    tp_str whole = {w->c->source->text.p + string->loc.start + 1, string->loc.end - string->loc.start - 2};
+    if (tp_node_power(n) < tp_operand_power(TP_O_ADD, 0)) /* as of - */
+        whole = tp_printf(w->c->arena, "(%.*s)", TP_FMT(whole));
+    put(w, rank, string->loc, "\"%.*s + 1\"", TP_FMT(whole));
+    put(w, rank, string->loc, "\"%.*s - 1\"", TP_FMT(whole));
+}
 
 static void rewrite_map(writer *w, const tp_json *map)
 {
@@ -426,9 +510,10 @@ static void rewrite_map(writer *w, const tp_json *map)
         if (e->type != TP_J_STRING)
             continue;
         put(w, 1, e->loc, "0");
-        put(w, 1, e->loc, "\"(%.*s) + 1\"", TP_FMT(e->u.string));
-        put(w, 1, e->loc, "\"(%.*s) - 1\"", TP_FMT(e->u.string));
-        rewrite_expression(w, tp_parse_expr(w->c, e));
+        const tp_node *n = tp_parse_expr(w->c, e);
+        if (n->kind != TP_N_NAME || !is_position(w, n)) /* else rewrite_value() does */
+            put_by_one(w, 1, e, n);
+        rewrite_expression(w, n, place_of(w, n, 0));
     }
 }
 
@@ -439,9 +524,9 @@ static void rewrite_steps(writer *w, const tp_json *steps)
         if (steps->u.integer > 1)
             put(w, 0, steps->loc, "%lld", (long long)steps->u.integer - 1);
     } else if (steps->type == TP_J_STRING) {
-        put(w, 0, steps->loc, "\"(%.*s) + 1\"", TP_FMT(steps->u.string));
-        put(w, 0, steps->loc, "\"(%.*s) - 1\"", TP_FMT(steps->u.string));
-        rewrite_expression(w, tp_parse_expr(w->c, steps));
+        const tp_node *n = tp_parse_expr(w->c, steps);
+        put_by_one(w, 0, steps, n);
+        rewrite_expression(w, n, place_of(w, n, 0));
     }
 }
 

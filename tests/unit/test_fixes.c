@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <glob.h>
 
+#include "spec/format.h"
 #include "tests/unit/specs.h"
+#include "verify/rewrites.h"
 
 /* Findings that fail a check, or those that advise. */
 static uint32_t count_findings(struct json_object *spec, bool advice)
@@ -273,11 +275,72 @@ static void fixes_agree_with_references(void **state)
     globfree(&g);
 }
 
+static size_t count_parens(tp_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == '(';
+    return n;
+}
+
+/* A changed spec in canonical form, or nothing: it does not parse. */
+typedef struct changed {
+    tp_source source;
+    tp_ctx ctx;
+    tp_buf out;
+} changed;
+
+static void format_changed(void *arg)
+{
+    changed *x = arg;
+    tp_spec_format(&x->ctx, tp_json_parse(&x->ctx, false), &x->out);
+}
+
+enum { EVERY = 11 }; /* of a kernel's changes */
+
+static void check_parentheses(const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    tp_str why, text;
+    assert_int_equal(tp_read_file(a, path, 1 << 20, &text, &why), TP_OK);
+    tp_source source = {.path = tp_str_c(path), .text = text};
+    tp_ctx c = {.arena = a, .source = &source};
+    tp_rewrites all = tp_rewrites_of(&c, tp_json_parse(&c, false), 4000);
+    uint32_t parsed = 0;
+    for (uint32_t i = 0; i < all.len; i += EVERY) {
+        tp_arena *one = tp_arena_child(a);
+        tp_edits edit = {0};
+        tp_push(one, edit, all.at[i].edit);
+        changed x = {.source = source, .ctx = {.arena = one, .source = &x.source}, .out = {.arena = one}};
+        x.source.text = tp_apply_edits(one, text, &edit);
+        bool parses = tp_try(one, format_changed, &x) == TP_OK;
+        parsed += parses;
+        if (parses && count_parens(x.source.text) != count_parens(tp_buf_view(&x.out)))
+            fail_msg("%s:%u: parentheses that are not needed: %.*s", path,
+                     tp_linecol_of(&source, all.at[i].edit.start).line, TP_FMT(all.at[i].edit.text));
+        tp_arena_free(one);
+    }
+    assert_true(parsed > 2);
+    tp_arena_free(a);
+}
+
+/* The gallery is in canonical form: so is what a change makes of it, as for its parentheses. */
+static void changes_have_the_fewest_parentheses(void **state)
+{
+    glob_t g;
+    (void)state;
+    assert_int_equal(glob("examples/*/*.tile.json", 0, NULL, &g), 0);
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        check_parentheses(g.gl_pathv[i]);
+    globfree(&g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {IN_PLACE(fixes_remove_findings), IN_PLACE(preconditions_hold),
-                                       IN_PLACE(fixes_say_what_they_do), IN_PLACE(what_hides_a_finding_is_no_fix),
-                                       IN_PLACE(fixes_agree_with_references)};
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(fixes_remove_findings),       IN_PLACE(preconditions_hold),
+        IN_PLACE(fixes_say_what_they_do),      IN_PLACE(what_hides_a_finding_is_no_fix),
+        IN_PLACE(fixes_agree_with_references), cmocka_unit_test(changes_have_the_fewest_parentheses)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
