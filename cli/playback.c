@@ -35,8 +35,7 @@ static tp_str write_arrays(playback *p, const tp_spec_report *s, const tp_kernel
     int64_t *env = TP_NEWN(p->c->arena, int64_t, tp_sym_count(k->exprs)), dims[TP_MAX_RANK];
     tp_str why = {NULL, 0};
     bool ok = a != NULL && k->ntables == 0; /* tables are lists in the case, and `run` reads files */
-    for (uint32_t i = 0; i < w->sizes.len; i++)
-        env[tp_size_find(k, w->sizes.at[i].name)->sym] = w->sizes.at[i].value;
+    tp_bind_sizes(k, w, env);
     tp_buf_printf(&command, "tileproof run --unchecked %.*s", TP_FMT(s->source->path));
     for (uint32_t i = 0; i < k->ninputs && ok; i++) {
         const tp_operand *o = &k->operands[i];

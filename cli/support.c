@@ -226,23 +226,43 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name); /* bytes, not the locale */
 }
 
-static void search_folder(tp_cli *c, tp_str folder, tp_strings *out, int depth)
+/* Below a folder that is named, what tools write and what others made: hidden, built, or of a virtual environment. */
+static bool is_left_out(tp_cli *c, const char *name, tp_str path)
+{
+    static const char *const NAMES[] = {"build", "dist", "node_modules"};
+    struct stat st;
+    bool out = name[0] == '.' || stat(tp_printf(c->arena, "%.*s/pyvenv.cfg", TP_FMT(path)).p, &st) == 0;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        out |= strcmp(name, NAMES[i]) == 0;
+    return out;
+}
+
+enum { MOST_FOLDERS_DEEP = 32 };
+
+/* Specs that nobody looked at are not clean: a folder that cannot be read is an error. */
+static bool search_folder(tp_cli *c, tp_str folder, tp_strings *out, int depth)
 {
     struct dirent **list;
-    int n = depth < 32 ? scandir(tp_cstr(c->arena, folder), &list, NULL, by_name) : -1;
+    if (depth == MOST_FOLDERS_DEEP)
+        return tp_usage_error("the folder `%.*s` lies too deep; name it itself", TP_FMT(folder)), false;
+    int n = scandir(tp_cstr(c->arena, folder), &list, NULL, by_name);
+    if (n < 0)
+        return tp_usage_error("cannot read the folder `%.*s`: %s", TP_FMT(folder), strerror(errno)), false;
+    bool ok = true;
     for (int i = 0; i < n; i++) {
-        tp_str path = tp_printf(c->arena, "%.*s/%s", TP_FMT(folder), list[i]->d_name);
+        const char *name = list[i]->d_name;
+        tp_str path = tp_printf(c->arena, "%.*s/%s", TP_FMT(folder), name);
         struct stat st;
-        if (list[i]->d_name[0] != '.' && lstat(path.p, &st) == 0) {
+        if (ok && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && lstat(path.p, &st) == 0) {
             if (S_ISDIR(st.st_mode))
-                search_folder(c, path, out, depth + 1);
-            else if (has_suffix(path, ".tile.json") || has_suffix(path, ".tile.jsonc"))
+                ok = is_left_out(c, name, path) || search_folder(c, path, out, depth + 1);
+            else if (name[0] != '.' && (has_suffix(path, ".tile.json") || has_suffix(path, ".tile.jsonc")))
                 tp_push(c->arena, *out, path);
         }
         free(list[i]);
     }
-    if (n >= 0)
-        free(list);
+    free(list);
+    return ok;
 }
 
 /* A kernel of the gallery by name: examples/ here, beside the program, or in
@@ -260,7 +280,9 @@ static bool find_in_gallery(tp_cli *c, tp_str name, tp_strings *out)
     const char *file = tp_printf(c->arena, "/%.*s.tile.json", TP_FMT(name)).p;
     for (size_t i = 0; i < 3; i++) {
         tp_strings all = {0};
-        search_folder(c, tp_str_c(PLACES[i]), &all, 0);
+        struct stat st;
+        if (stat(PLACES[i], &st) == 0 && S_ISDIR(st.st_mode) && !search_folder(c, tp_str_c(PLACES[i]), &all, 0))
+            return false;
         for (uint32_t k = 0; k < all.len; k++)
             if (has_suffix(all.at[k], file)) {
                 tp_push(c->arena, *out, all.at[k]);
@@ -281,7 +303,8 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out)
         struct stat st;
         uint32_t before = out->len;
         if (!tp_str_is(p, "-") && stat(tp_cstr(c->arena, p), &st) == 0 && S_ISDIR(st.st_mode)) {
-            search_folder(c, p, out, 0);
+            if (!search_folder(c, p, out, 0))
+                return false;
             if (out->len == before) {
                 tp_usage_error("the folder `%.*s` has no *.tile.json or *.tile.jsonc", TP_FMT(p));
                 return false;

@@ -89,9 +89,10 @@ void tp_print_man(tp_command_list commands, FILE *out)
         "array, is legal for the tiling of the chip and fits its memory,\n"
         "and that no undefined value reaches a result.\n"
         "It executes kernels block by block and compares them with naive references.\n.Pp\n"
-        "A folder stands for all\n.Pa *.tile.json\nand\n.Pa *.tile.jsonc\nin it,\n.Sq \\-\nfor standard input, a bare "
-        "name for a "
-        "kernel of the gallery.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
+        "A folder stands for all\n.Pa *.tile.json\nand\n.Pa *.tile.jsonc\nbelow it (those in hidden folders, in\n.Pa "
+        "build ,\n.Pa dist ,\n.Pa node_modules\nand in virtual environments only where these are named themselves),\n"
+        ".Sq \\-\nfor standard input, a bare name for a kernel of the gallery.\n.Pp\nThe commands are:\n.Bl -tag "
+        "-width Ds\n");
     for (size_t i = 0; i < commands.n; i++)
         print_command(out, commands.at[i]);
     fprintf(out, ".El\n.Sh OPTIONS\n.Bl -tag -width Ds\n");

@@ -213,7 +213,8 @@ static void files_are_canonical(void **state)
     (void)state;
     tp_arena *a = tp_arena_new(0);
     each("examples/*/*.tile.json", check_canonical);
-    outcome o = RUN(a, "fmt", "--check", "tests/rules", "tests/semantics"); /* the same of all files in one process */
+    outcome o = RUN(a, "fmt", "--check", "tests/alike", "tests/blocks", "tests/cases", "tests/equality", "tests/rules",
+                    "tests/semantics"); /* the same of all files in one process */
     if (o.exit != 0)
         fail_msg("%s", tp_cstr(a, o.out));
     tp_arena_free(a);
@@ -336,8 +337,35 @@ static void hostile_files(void **state)
     outcome o = RUN(p->a, "lint", empty);
     assert_int_equal(o.exit, 2);
     assert_true(contains(o.err, "has no *.tile.json"));
+    const char *deep = empty;
+    for (int i = 0; i < 33; i++, mkdir(deep, 0700))
+        deep = tp_printf(p->a, "%s/d", deep).p;
+    o = RUN(p->a, "lint", empty);
+    assert_int_equal(o.exit, 2);
+    assert_true(contains(o.err, "lies too deep"));
     assert_int_equal(symlink("loop.tile.json", path_in(p, "loop.tile.json")), 0);
     refused(p, path_in(p, "loop.tile.json"), "Too many levels");
+}
+
+/* What tools wrote below a folder is not checked with it, but where it is named. */
+static void folders_of_tools_are_left_out(void **state)
+{
+    static const char *const OTHERS[] = {".git", "build", "dist", "node_modules", "env", "kernels"};
+    place *p = *state;
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++) {
+        const char *folder = path_in(p, tp_printf(p->a, "tree/%s", OTHERS[i]).p);
+        mkdir(path_in(p, "tree"), 0700);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        put(p, tp_printf(p->a, "tree/%s/x.tile.json", OTHERS[i]).p, "{}", 2);
+    }
+    put(p, "tree/env/pyvenv.cfg", "", 0);
+    put(p, "tree/.hidden.tile.json", "{}", 2);
+    outcome all = RUN(p->a, "lint", "--format", "concise", path_in(p, "tree")),
+            one = RUN(p->a, "lint", "--format", "concise", path_in(p, "tree/build"));
+    assert_true(contains(all.out, "kernels/x.tile.json") && contains(one.out, "build/x.tile.json"));
+    for (size_t i = 0; i + 1 < sizeof OTHERS / sizeof *OTHERS; i++)
+        assert_false(contains(all.out, tp_printf(p->a, "tree/%s/", OTHERS[i]).p));
+    assert_false(contains(all.out, ".hidden"));
 }
 
 static void standard_input(void **state)
@@ -677,6 +705,7 @@ int main(void)
         cmocka_unit_test(files_are_canonical),
         cmocka_unit_test(bad_files),
         IN_PLACE(hostile_files),
+        IN_PLACE(folders_of_tools_are_left_out),
         IN_PLACE(standard_input),
         IN_PLACE(usage),
         IN_PLACE(memory_table),
