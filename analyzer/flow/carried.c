@@ -107,17 +107,29 @@ static void see_turns(loop *l)
     }
 }
 
+/* Values of all symbols, number `sample`; those of the walk's variables whose bounds are numbers lie in them. */
+static void take_sample(const loop *l, int64_t sample, int64_t *env)
+{
+    const flow *f = l->f;
+    int64_t lo, hi;
+    for (uint32_t i = 0; i < tp_sym_count(f->a->p); i++)
+        env[i] = is_table(f, i) ? 0 : 1 + (i * 7 + sample * 5) % 11;
+    for (uint32_t i = 0; i < f->out->vars.len; i++) {
+        const tp_var *v = &f->out->vars.at[i];
+        if (tp_expr_is_const(f->a->p, v->lo, &lo) && tp_expr_is_const(f->a->p, v->hi, &hi) && lo <= hi)
+            env[v->sym] = lo + env[v->sym] % (hi - lo + 1);
+    }
+}
+
 /* Does the form agree with what was seen, at a few values of all symbols? Where tables are read, that is not asked. */
 static bool agrees(const loop *l, const carry *c, tp_expr form)
 {
     tp_exprs *p = l->f->a->p;
-    uint32_t n = tp_sym_count(p);
-    int64_t *env = TP_NEWN(l->f->a->arena, int64_t, n), is, was;
+    int64_t *env = TP_NEWN(l->f->a->arena, int64_t, tp_sym_count(p)), is, was;
     for (int64_t k = 0; k < c->nseen; k++) {
         tp_expr here = at_turn(l, form, number(l, k));
         for (int64_t s = 0; s < SAMPLES && !tp_same(here, c->seen[k]); s++) {
-            for (uint32_t i = 0; i < n; i++)
-                env[i] = is_table(l->f, i) ? 0 : 1 + (i * 7 + s * 5) % 11;
+            take_sample(l, s, env);
             if (tp_expr_eval(p, here, env, &is) == TP_EVAL_OK && tp_expr_eval(p, c->seen[k], env, &was) == TP_EVAL_OK &&
                 is != was)
                 return false;

@@ -86,11 +86,11 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
         .note = TP_S("JAX does not report this; both interpreters run the steps in order, so that the last "
                      "writer wins")};
     other_step other = {0};
-    if (f && !tp_flow_no_memory(f).n) {
+    if (f && !tp_flow_no_events(f).n) {
         other = another_step(a, f);
         basis = flow_basis(a, f, FLOW_ALL_BIRTHS);
     } else {
-        all = (tp_decision){.verdict = TP_UNKNOWN, .reason = f ? tp_flow_no_memory(f) : TP_S("there is no body")};
+        all = (tp_decision){.verdict = TP_UNKNOWN, .reason = f ? tp_flow_no_events(f) : TP_S("there is no body")};
     }
     for (uint32_t i = 0; all.verdict == TP_PROVEN && i < f->events.len; i++) {
         const tp_flow_event *u = &f->events.at[i];

@@ -643,8 +643,8 @@ static void walk_turns(flow *f, const tp_statement *s)
         flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false, false});
         flow_walk_turn(f, s, variable);
         for (uint32_t v = 0; v < flow_nvalues(f); v++)
-            if (slots[v] && flow_kept_by(f, s, v))
-                flow_kept_by(f, s, v)->left = f->now.values[v].meaning;
+            if (slots[v])
+                flow_end_turn(f, s, v, carried[v]);
         flow_note_loop(f, TP_FLOW_END, counter, count);
     }
     f->path_exact = exact;

@@ -151,6 +151,7 @@ typedef struct tp_kept {
     tp_expr head;        /* a symbol: what it holds when a step or a turn but the first begins, if that is defined */
     tp_expr left;        /* ... when the step or turn ends, over these symbols; no id: not known */
     bool known;          /* else it has no meaning */
+    bool used;           /* a loop's: turns are said over it; else what they begin with is a function of the turn */
     uint32_t var, range; /* the symbol among the variables of the walk; of kept.c */
 } tp_kept;
 
@@ -177,6 +178,7 @@ typedef struct tp_flow {
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
     tp_str others;   /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
+    tp_str unstored; /* why it is not known what copies leave in memory: no sink counts, events do; or empty */
     bool summarised; /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
     bool copies;     /* the body starts copies: what is known of their destinations rests on TP504 */
     unsigned given;  /* implicit facts thanks to which some meaning is known */
@@ -200,10 +202,16 @@ const tp_flow *tp_flow_exact(tp_analysis *a);
 
 /* The variables of a claim over lanes of shape dims[rank]: after sizes and axes the lanes, and the walk's own. */
 void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr *dims, tp_claim *c);
-/* Why nothing is known of what memory holds; empty: it is. */
-static inline tp_str tp_flow_no_memory(const tp_flow *f)
+/* Why nothing is known of what happens, and when; empty: it is. */
+static inline tp_str tp_flow_no_events(const tp_flow *f)
 {
     return f->gave_up.n ? f->gave_up : f->others;
+}
+/* ... of what memory holds. */
+static inline tp_str tp_flow_no_memory(const tp_flow *f)
+{
+    tp_str why = tp_flow_no_events(f);
+    return why.n ? why : f->unstored;
 }
 /* When the walk gave up: one finding of the running rule, and true. It is unknown, or proven by the only run where the
  * machine traps on what breaks the rule. */

@@ -215,6 +215,8 @@ bool flow_keep_in_range(flow *f, tp_kept *k, tp_expr e);
 void flow_set_range(flow *f, const tp_kept *k); /* NULL: nothing */
 /* That of a variable that the loop carries; NULL: none. */
 tp_kept *flow_kept_by(flow *f, const tp_statement *loop, uint32_t value);
+/* A turn ends, of a loop whose turns begin with `head` in this variable. */
+void flow_end_turn(flow *f, const tp_statement *loop, uint32_t value, tp_expr head);
 /* How often a body may be walked for them. */
 uint32_t flow_kept_work(const flow *f);
 /* Does this store to one of them? */

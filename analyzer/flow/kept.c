@@ -110,6 +110,15 @@ tp_kept *flow_kept_by(flow *f, const tp_statement *loop, uint32_t value)
     return NULL;
 }
 
+void flow_end_turn(flow *f, const tp_statement *loop, uint32_t value, tp_expr head)
+{
+    tp_kept *k = flow_kept_by(f, loop, value);
+    if (!k)
+        return;
+    k->used |= head.id && tp_expr_mentions(f->a->p, head, (uint32_t)tp_expr_get(f->a->p, k->head)->value);
+    k->left = f->now.values[value].meaning;
+}
+
 static bool lies_in(flow *f, tp_expr e, const int64_t *range)
 {
     tp_exprs *p = f->a->p;

@@ -323,7 +323,7 @@ static bool is_reported(const tp_analysis *a, uint32_t from, const tp_claim *c)
     return false;
 }
 
-static bool not_known(tp_analysis *a, tp_str why, bool traps)
+static bool not_known(tp_analysis *a, const tp_flow *f, tp_str why, bool traps)
 {
     if (!why.n)
         return false;
@@ -332,7 +332,8 @@ static bool not_known(tp_analysis *a, tp_str why, bool traps)
             ->grade = TP_GRADE_EXACT;
         return true;
     }
-    tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, a->k->doc->loc,
+    tp_loc loc = f->in_flight_at ? tp_body_loc(a, NULL, f->in_flight_at) : a->k->doc->loc;
+    tp_finding *unknown = tp_add_finding(a, TP_UNKNOWN, a->k->name, loc,
                                          tp_message(a, "could not decide: %s for the body", a->rule->title));
     unknown->reason = why;
     return true;
@@ -340,7 +341,7 @@ static bool not_known(tp_analysis *a, tp_str why, bool traps)
 
 bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps)
 {
-    return f && not_known(a, f->gave_up, traps);
+    return f && not_known(a, f, f->gave_up, traps);
 }
 
 typedef struct tally {
@@ -428,7 +429,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
     const tp_flow *f = tp_flow_of(a);
     uint32_t from = a->out->findings.len;
     bool by_execution = f && tp_flow_no_memory(f).n && tp_runs_to_the_end(a);
-    if (!f || (!by_execution && not_known(a, tp_flow_no_memory(f), false)))
+    if (!f || (!by_execution && not_known(a, f, tp_flow_no_memory(f), false)))
         return;
     for (uint32_t o = a->k->ninputs; o < a->k->ninputs + a->k->noutputs; o++) {
         const tp_operand *out = &a->k->operands[o];

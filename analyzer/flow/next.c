@@ -36,6 +36,12 @@ static bool is_of(const tp_kept *k, tp_expr turn)
     return tp_same(k->turn, turn);
 }
 
+/* ... and is something in the walk said over it? */
+static bool is_said(const tp_kept *k, tp_expr turn)
+{
+    return is_of(k, turn) && (!k->loop || k->used);
+}
+
 bool fleet_step_ends(const proof *x, tp_expr turn)
 {
     bool any = false;
@@ -116,13 +122,29 @@ static int64_t values_of(const proof *x, const tp_kept *k)
                                                                                                                : 0;
 }
 
+static bool is_loop(const tp_statement *s, void *loop)
+{
+    return s == *(const tp_statement **)loop;
+}
+
+/* Is it a loop that each turn executes anew? */
+static bool is_within(const proof *x, const tp_statement *loop, tp_expr turn)
+{
+    const tp_statement *around = NULL;
+    for (uint32_t i = 0; i < x->f->turns.len && !around; i++)
+        around = tp_same(x->f->turns.at[i].counter, turn) ? x->f->turns.at[i].loop : NULL;
+    return !around || tp_region_any(&around->test, is_loop, &loop) || tp_region_any(&around->body, is_loop, &loop);
+}
+
 /* Does e speak of what is another thing in the next turn? */
 static bool is_renewed(const proof *x, tp_expr turn, tp_expr e)
 {
     bool any = false;
-    for (uint32_t i = 0; i < x->f->kept.len && !any; i++)
-        any = (is_of(&x->f->kept.at[i], turn) || x->f->kept.at[i].loop) &&
-              tp_expr_mentions(x->a->p, e, symbol_of(x, &x->f->kept.at[i]));
+    for (uint32_t i = 0; i < x->f->kept.len && !any; i++) {
+        const tp_kept *k = &x->f->kept.at[i];
+        any = (is_said(k, turn) || (k->loop && is_within(x, k->loop, turn))) &&
+              tp_expr_mentions(x->a->p, e, symbol_of(x, k));
+    }
     return any;
 }
 
@@ -135,7 +157,7 @@ static tp_expr said_of_next(proof *x, tp_expr turn, tp_expr guard, tp_expr e)
     for (uint32_t i = 0; i < x->f->kept.len; i++) {
         const tp_kept *k = &x->f->kept.at[i];
         int64_t size = values_of(x, k);
-        for (int64_t by = 0; is_of(k, turn) && k->left.id && by < (size ? size : 1); by++)
+        for (int64_t by = 0; is_said(k, turn) && k->left.id && by < (size ? size : 1); by++)
             if (fleet_follows(x, &guard, 1, tp_op2(p, TP_E_EQ, e, turned(p, k->left, by, size))))
                 return turned(p, k->head, by, size);
     }
@@ -161,7 +183,7 @@ static tp_expr said_guard(proof *x, tp_expr turn, tp_expr guard)
             next = tp_and(p, next, all[i]);
     for (uint32_t i = 0; i < x->f->kept.len; i++) {
         const tp_kept *k = &x->f->kept.at[i];
-        int64_t size = is_of(k, turn) && k->left.id ? values_of(x, k) : 0;
+        int64_t size = is_said(k, turn) && k->left.id ? values_of(x, k) : 0;
         for (int64_t v = 0; v < size && size > 1; v++)
             if (fleet_follows(x, &guard, 1, tp_op2(p, TP_E_EQ, k->left, tp_const(p, v)))) {
                 next = tp_and(p, next, tp_op2(p, TP_E_EQ, k->head, tp_const(p, v)));

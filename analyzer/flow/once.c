@@ -129,6 +129,26 @@ static void walk_for_events(tp_analysis *a)
     a->received = NULL;
 }
 
+/* The walk takes copies for stores at their waits, which is not shown to be right (`why`: TP504 is not proven; else
+ * waits do not name their copies). One that takes them for stores at their start is made; where it gives up, what the
+ * first one knows of integers and of events, which does not depend on that, is kept. */
+static void store_at_start(tp_analysis *a, tp_str why, const tp_syntax *at)
+{
+    tp_flow *first = a->flow;
+    a->stores_at_start = true;
+    flow_walk_again(a);
+    if (a->flow->gave_up.n) {
+        first->unstored =
+            !why.n ? a->flow->gave_up
+                   : tp_printf(a->arena,
+                               "what a copy leaves is known where " TP_RULE_IN_FLIGHT " is proven, and it is not: %.*s",
+                               TP_FMT(why));
+        a->flow = first;
+    }
+    a->flow->in_flight = why;
+    a->flow->in_flight_at = at;
+}
+
 /* Where waits do not name the copies that they end, a second walk takes copies for stores at their start. */
 const tp_flow *tp_flow_of(tp_analysis *a)
 {
@@ -152,10 +172,7 @@ const tp_flow *tp_flow_of(tp_analysis *a)
     }
     if (!a->flow->copies || tp_flow_no_memory(a->flow).n || a->stores_at_start || flow_waits_name_copies(a, &why, &at))
         return a->flow;
-    a->stores_at_start = true;
-    flow_walk_again(a);
-    a->flow->in_flight = why;
-    a->flow->in_flight_at = at;
+    store_at_start(a, why, at);
     return a->flow;
 }
 

@@ -5,10 +5,13 @@
  *
  * Of programs that are the same but for the names of the buffers, or for the order of neighbours that have nothing to
  * do with each other, one is tried; of those that go wrong in their first step by the same first statements, the
- * shortest. TEST_EVERY=1: all of them (make boxes); else every so many, from the one that TEST_SEED names. */
+ * shortest. TEST_EVERY=1: all of them (make boxes); else every so many, from the one that TEST_SEED names.
+ *
+ * One slot also goes through two loops: for each of any number of rows a loop of as many turns as a table says. There
+ * the search goes through all tables of few small entries. */
 #include "tests/unit/replay.h"
 
-enum { MOST_OPS = 5, MOST_STEPS = 5, EVERY = 997 };
+enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 997 };
 
 /* USE: a wait, then a read of its buffer. The others are of semaphores that count. */
 typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;
@@ -18,6 +21,12 @@ static const char *const SLOTS[] = {"0", "1", "i % 2", "(i + 1) % 2"};
 /* The same of a loop, which carries s, or of steps that keep it in SMEM. */
 static const char *const GUARDS_IN_LOOP[] = {NULL, "i == 0", "i > 0", "i + 1 < N", "i == N - 1"};
 static const char *const CARRIED[] = {"0", "1", "s", "1 - s"};
+/* The same of turns in rows: of each row by itself, and of all of them. */
+static const char *const GUARDS_IN_ROW[] = {NULL, "i == 0", "i > 0", "i + 1 < rows[g]", "i == rows[g] - 1"};
+static const char *const GUARDS_IN_ROWS[] = {NULL, "g + i == 0", "g + i > 0", "g + 1 < N or i + 1 < rows[g]",
+                                             "g == N - 1 and i == rows[g] - 1"};
+/* NO_ROWS: steps, or turns of one loop. ALL: no row is empty. */
+typedef enum row_kind { NO_ROWS, EACH, ALL } row_kind;
 
 typedef struct op {
     kind kind;
@@ -47,7 +56,14 @@ typedef struct program {
     bool carried; /* steps are turns of a loop, which carries the slot */
     bool kept;    /* steps keep the slot in SMEM; turns, if it is carried */
     bool late;    /* and the first one of them does not turn it */
+    row_kind by;  /* turns are those of a loop in a loop; carried, and not late */
 } program;
+
+/* So many steps or turns; of rows in each. */
+typedef struct extent {
+    int64_t n[MOST_ROWS + 1];
+    uint32_t rows;
+} extent;
 
 static bool happens(when w, int64_t i, int64_t n)
 {
@@ -72,7 +88,6 @@ typedef struct moment {
 
 typedef struct search {
     const program *p;
-    int64_t steps;
     moment seen[MOST_STATES];
     uint32_t nseen;
     unsigned faults; /* of all schedules */
@@ -132,29 +147,37 @@ static void end_copies(search *x, uint32_t from)
             }
 }
 
+/* One step: the i-th of n, or of its row, and how many there were before. */
+static uint32_t take_step(search *x, int64_t i, int64_t n, int64_t before, uint32_t from)
+{
+    for (uint32_t k = 0; k < x->p->n; k++) {
+        if (!happens(x->p->ops[k].when, i, n))
+            continue;
+        end_copies(x, from);
+        uint32_t end = x->nseen;
+        for (uint32_t at = from; at < end; at++) {
+            moment s = x->seen[at];
+            if (execute(x, &x->p->ops[k], before, &s))
+                reach(x, end, &s);
+        }
+        from = end;
+    }
+    return from;
+}
+
 /* Everything that may go wrong in so many steps. */
-static unsigned all_schedules(const program *p, int64_t steps)
+static unsigned all_schedules(const program *p, const extent *e)
 {
     static search x;
     uint32_t from = 0;
+    int64_t before = 0;
     x.p = p;
-    x.steps = steps;
     x.nseen = 1;
     x.faults = 0;
     memset(&x.seen[0], 0, sizeof x.seen[0]);
-    for (int64_t i = 0; i < steps; i++)
-        for (uint32_t k = 0; k < p->n; k++) {
-            if (!happens(p->ops[k].when, i, steps))
-                continue;
-            end_copies(&x, from);
-            uint32_t end = x.nseen;
-            for (uint32_t at = from; at < end; at++) {
-                moment s = x.seen[at];
-                if (execute(&x, &p->ops[k], i, &s))
-                    reach(&x, end, &s);
-            }
-            from = end;
-        }
+    for (uint32_t r = 0; r < e->rows; r++)
+        for (int64_t i = 0; i < e->n[r]; i++)
+            from = take_step(&x, i, e->n[r], before++, from);
     for (uint32_t at = from; at < x.nseen; at++) {
         static const moment nothing;
         if (memcmp(x.seen[at].flying, nothing.flying, sizeof nothing.flying) != 0 || x.seen[at].count[0] ||
@@ -166,16 +189,29 @@ static unsigned all_schedules(const program *p, int64_t steps)
 
 /* ---- lint and the machine ---- */
 
+/* What is before the statements: kept in SMEM or not; steps, turns, turns in rows. */
+static const char *const BEFORE[2][3] = {
+    {"", ", \"s = full((), 0, int32)\", \"for i in range(N):\"",
+     ", \"s = full((), 0, int32)\", \"for g in range(N):\", \"    for i in range(rows[g]):\""},
+    {", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\"",
+     ", \"state[0] = 0\", \"for i in range(N):\", \"    s = state[0]\"",
+     ", \"state[0] = 0\", \"for g in range(N):\", \"    for i in range(rows[g]):\", \"        s = state[0]\""}};
+
+static const char *guard_of(const program *p, when w)
+{
+    return (p->by == EACH ? GUARDS_IN_ROW : p->by == ALL ? GUARDS_IN_ROWS : p->carried ? GUARDS_IN_LOOP : GUARDS)[w];
+}
+
 static const char *spec_of(tp_arena *a, const program *p)
 {
+    const char *turn = p->by ? "        " : p->carried ? "    " : "";
     tp_buf b = {.arena = a};
     for (uint32_t k = 0; k < p->n; k++) {
         const op *o = &p->ops[k];
         const char *slot = p->carried || p->kept ? CARRIED[o->slot] : SLOTS[o->slot];
-        const char *margin = tp_printf(a, "%s%s", p->carried ? "    " : "", o->when == ALWAYS ? "" : "    ").p;
+        const char *margin = tp_printf(a, "%s%s", turn, o->when == ALWAYS ? "" : "    ").p;
         if (o->when != ALWAYS)
-            tp_buf_printf(&b, ", \"%sif %s:\"", p->carried ? "    " : "",
-                          (p->carried ? GUARDS_IN_LOOP : GUARDS)[o->when]);
+            tp_buf_printf(&b, ", \"%sif %s:\"", turn, guard_of(p, o->when));
         if (o->kind == SIGNAL || o->kind == AWAIT)
             tp_buf_printf(&b, ", \"%ssemaphore_%s(count[%s])\"", margin, o->kind == SIGNAL ? "signal" : "wait",
                           p->one ? "0" : slot);
@@ -186,24 +222,26 @@ static const char *spec_of(tp_arena *a, const program *p)
             tp_buf_printf(&b, ", \"%so[...] += buf[%s, :]\"", margin, slot);
     }
     if (p->carried && !p->kept)
-        tp_buf_printf(&b, ", \"    s = %s\"", p->late ? "1 - s if i > 0 else s" : "1 - s");
+        tp_buf_printf(&b, ", \"%ss = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
     if (p->kept)
-        tp_buf_printf(&b, ", \"%sstate[0] = %s\"", p->carried ? "    " : "",
-                      p->late ? "1 - s if i > 0 else s" : "1 - s");
+        tp_buf_printf(&b, ", \"%sstate[0] = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
-                     "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], \"inputs\": [{\"name\": \"x\", \"dtype\": "
+                     "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], %s\"inputs\": [{\"name\": \"x\", \"dtype\": "
                      "\"int32\", \"shape\": [2], \"memory_space\": \"any\"}], \"outputs\": [{\"name\": \"o\", "
                      "\"dtype\": \"int32\", \"shape\": [\"%s\"], \"block_shape\": [2], \"index_map\": [\"%s\"]}], "
                      "\"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [2, 2]}, {\"name\": \"sem\", "
                      "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, {\"name\": \"count\", \"memory_space\": "
                      "\"semaphore\", \"shape\": [2]}, {\"name\": \"state\", \"dtype\": \"int32\", \"shape\": [1], "
                      "\"memory_space\": \"smem\"}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
-                     p->carried ? "g" : "i", p->carried ? "1" : "N", p->carried ? "2" : "2 * N", p->carried ? "g" : "i",
-                     p->carried && p->kept ? ", \"state[0] = 0\", \"for i in range(N):\", \"    s = state[0]\""
-                     : p->carried          ? ", \"s = full((), 0, int32)\", \"for i in range(N):\""
-                     : p->kept             ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\""
-                                           : "",
+                     p->carried ? "t" : "i", p->carried ? "1" : "N",
+                     p->by ? tp_printf(a,
+                                       "\"scalar_prefetch\": [{\"name\": \"rows\", \"dtype\": \"int32\", \"shape\": "
+                                       "[\"N\"], \"values\": {\"min\": %d, \"max\": 1000}}], ",
+                                       p->by == ALL)
+                                 .p
+                           : "",
+                     p->carried ? "2" : "2 * N", p->carried ? "t" : "i", BEFORE[p->kept][p->by ? 2 : p->carried],
                      TP_FMT(tp_buf_view(&b)))
         .p;
 }
@@ -239,6 +277,39 @@ static tp_analysis_result lint(loaded *l, tp_prover_options prover, bool *open, 
     return r;
 }
 
+/* Extents: that many steps, or rows of 0 to 3, or 1 to 3 turns. The next one; false: that was the last. */
+static bool next_extent(const program *p, extent *e)
+{
+    if (!p->by)
+        return ++e->n[0] <= MOST_STEPS;
+    for (uint32_t r = 0; r < e->rows; r++) {
+        if (e->n[r]++ < MOST_TURNS)
+            return true;
+        e->n[r] = p->by == ALL;
+    }
+    e->n[e->rows] = p->by == ALL;
+    return ++e->rows <= MOST_ROWS;
+}
+
+/* What may go wrong there by all schedules. */
+static unsigned faults_of(const program *p, const extent *e)
+{
+    extent whole = {.rows = 1};
+    for (uint32_t r = 0; r < e->rows; r++)
+        whole.n[0] += e->n[r];
+    return all_schedules(p, p->by == EACH ? e : &whole) & ~(unsigned)IN_FIRST_STEP;
+}
+
+static void bind_extent(tp_arena *a, const tp_kernel *k, const extent *e, int64_t *env)
+{
+    tp_table_data *d = TP_NEW(a, tp_table_data);
+    *d = (tp_table_data){.rank = 1, .dims = {e->rows}, .readable = e->rows, .at = TP_NEWN(a, int64_t, e->rows)};
+    memcpy(d->at, e->n, e->rows * sizeof *d->at);
+    env[k->sizes[0].sym] = k->ntables ? e->rows : e->n[0];
+    if (k->ntables)
+        tp_bind_table(env, k->tables[0].sym, d);
+}
+
 static void judge(const program *p, tally *t)
 {
     tp_arena *a = tp_arena_new(0);
@@ -252,14 +323,15 @@ static void judge(const program *p, tally *t)
     const tp_kernel *k = l->spec->kernels[0];
     int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
     unsigned faults = 0;
-    for (int64_t n = 1; n <= MOST_STEPS; n++) {
-        unsigned here = all_schedules(p, n) & ~(unsigned)IN_FIRST_STEP;
+    extent e = {.rows = 1, .n = {p->by != EACH}};
+    do {
+        unsigned here = faults_of(p, &e);
         tp_trap trap;
-        env[k->sizes[0].sym] = n;
+        bind_extent(a, k, &e, env);
         if ((run_at(a, k, env, &trap) == TP_E_TRAP) != (here != 0))
             tell("the machine differs from the schedules", spec, &t->machine);
         faults |= here;
-    }
+    } while (next_extent(p, &e));
     for (uint32_t i = 0; i < 3; i++) {
         bool given = RULES[i].fault == FAULT_404 && (faults & FAULT_504); /* it rests on TP504 */
         if (!open_for(&r, RULES[i].rule) && (faults & RULES[i].fault) && !given)
@@ -316,7 +388,7 @@ static void extend(program *p, const alphabet *by, tally *t)
 {
     bool ends = false;
     for (int64_t n = 1; n <= 3 && p->n && !ends; n++)
-        ends = all_schedules(p, n) & IN_FIRST_STEP;
+        ends = all_schedules(p, &(extent){.n = {n}, .rows = 1}) & IN_FIRST_STEP;
     /* the shorter ones were tried with the alphabet before, which has at least as many letters */
     bool whole = p->n == by->length || (by == ALPHABETS && p->n);
     if (whole && has(p, true) && has(p, false) && (!ends || by == ALPHABETS) && t->at++ % t->every == 0)
@@ -351,6 +423,10 @@ static void lint_says_what_all_schedules_do(void **unused)
             extend(&(program){.one = one, .carried = true, .late = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .kept = true, .late = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .carried = true, .kept = true, .late = true}, &ALPHABETS[i], &t);
+            for (row_kind by = EACH; by <= ALL; by++) {
+                extend(&(program){.one = one, .carried = true, .by = by}, &ALPHABETS[i], &t);
+                extend(&(program){.one = one, .carried = true, .kept = true, .by = by}, &ALPHABETS[i], &t);
+            }
         }
     print_message(
         "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
