@@ -10,6 +10,9 @@ enum { MAX_TRIALS = 16, MAX_EXECUTED = 6, MAX_FIXES = 32 }; /* of one spec: host
 
 /* Elements that a case moves which is executed for a rule's fix (kernels/trial): some 10 ms, and some 0.2 s. */
 static const double LINT_EFFORT = 1 << 19, VERIFY_EFFORT = 1 << 23;
+/* What they may take all the same, where there is more to do for an element: of what is left, and turns of loops. */
+static const double FEW_SHARE = 1.0 / 32;
+enum { FEW_STEPS = 1 << 16 };
 
 /* Another one of its rule, at its place, about its subject. */
 static bool is_like(const tp_finding *g, const tp_finding *f)
@@ -139,10 +142,12 @@ typedef struct trier {
     const tp_check_settings *s;
     tp_solver *solver;
     uint32_t trials, executed; /* so far */
+    bool slow;                 /* some case of a rule's fix took more than it may: no more are executed */
     bool repaired;             /* a repair was looked for, of a difference or a trap: one is dear enough */
     bool *gone;                /* by the last fix that stands: note_gone() */
     TP_VEC(tp_str) others;     /* texts with a finding that was not there before: several findings propose the same */
     TP_VEC(tp_str) agreed;     /* texts of rules' fixes that few cases agree with */
+    TP_VEC(const char *) open; /* rules that do not hold after the last fix that stands: note_open() */
 } trier;
 
 static bool has_text(const tp_str *list, uint32_t n, tp_str text)
@@ -153,9 +158,32 @@ static bool has_text(const tp_str *list, uint32_t n, tp_str text)
     return false;
 }
 
+static bool is_violated(const tp_findings *all, const char *rule)
+{
+    for (uint32_t i = 0; i < all->len; i++)
+        if (all->at[i].verdict == TP_VIOLATED && strcmp(all->at[i].rule, rule) == 0)
+            return true;
+    return false;
+}
+
+/* Which rules a case may break that says nothing of the change: what is violated, and what is proven only where that
+ * holds. */
+static void note_open(trier *t, const tp_findings *all)
+{
+    t->open.len = 0;
+    for (uint32_t i = 0; i < all->len; i++) {
+        const tp_finding *f = &all->at[i];
+        bool is_open = f->verdict == TP_VIOLATED;
+        for (uint32_t g = 0; g < all->len && f->verdict == TP_PROVEN && f->rests_on.n && !is_open; g++)
+            is_open = all->at[g].verdict == TP_VIOLATED && tp_basis_names(f->rests_on, all->at[g].rule);
+        if (is_open)
+            tp_push(t->j->arena, t->open, f->rule);
+    }
+}
+
 /* A text that is refused hides what else is wrong: what mends it has to leave nothing. `another`: it has a finding that
  * was not there before. */
-static trial_result whole_trial(const trier *t, tp_str text, const tp_finding *f, bool *another)
+static trial_result whole_trial(trier *t, tp_str text, const tp_finding *f, bool *another)
 {
     const tp_job *j = t->j;
     const tp_check_settings *s = t->s;
@@ -176,20 +204,21 @@ static trial_result whole_trial(const trier *t, tp_str text, const tp_finding *f
     bool better =
         sound && (j->report.valid ? improves(&j->report.findings, &trial.report.findings, f) : !is_open(&trial));
     trial_result result = better ? STANDS : sound && is_executed(f) && !differs ? AGREES : FAILS;
-    if (better)
+    if (better) {
         note_gone(&j->report.findings, &trial.report.findings, t->gone);
+        note_open(t, &trial.report.findings);
+    }
     *another = w.another;
     tp_job_free(&trial);
     return result;
 }
 
-/* Is it a trap of a rule that is violated already? Then another finding says so, and has a fix of its own perhaps. */
-static bool is_known_trap(const tp_job *j, const tp_case_result *r)
+/* Another finding says so, and has a fix of its own perhaps. */
+static bool is_known_trap(const trier *t, const tp_finding *f, const char *rule)
 {
-    bool known = false;
-    for (uint32_t i = 0; i < j->report.findings.len && r->outcome == TP_TRAPPED; i++)
-        known |=
-            j->report.findings.at[i].verdict == TP_VIOLATED && strcmp(j->report.findings.at[i].rule, r->trap.rule) == 0;
+    bool known = is_executed(f) && is_violated(&t->j->report.findings, rule);
+    for (uint32_t i = 0; i < t->open.len && !is_executed(f); i++)
+        known |= strcmp(t->open.at[i], rule) == 0;
     return known;
 }
 
@@ -199,9 +228,8 @@ typedef enum few_cases {
     FEW_DIFFER
 } few_cases;
 
-/* A few cases alone: most changes of what is computed differ in each. Of a rule's finding its own case is among them,
- * which trapped before. */
-static few_cases try_few_cases(const trier *t, tp_str text, const tp_finding *f)
+/* A few cases alone: most changes of what is computed differ in each. */
+static few_cases run_few_cases(const trier *t, tp_str text, const tp_finding *f)
 {
     static const tp_rule *const NONE[1];
     tp_check_settings few = *t->s;
@@ -210,6 +238,7 @@ static few_cases try_few_cases(const trier *t, tp_str text, const tp_finding *f)
     few.box = 0;
     few.effort = is_executed(f) ? 0 : t->s->execute ? VERIFY_EFFORT : LINT_EFFORT;
     few.at = f->witness;
+    few.equiv.max_steps = is_executed(f) ? few.equiv.max_steps : FEW_STEPS;
     few.cases_only = few.equiv.until_different = few.equiv.verified_alone = true;
     few.analysis.only = NONE;
     few.analysis.nonly = 0;
@@ -218,10 +247,29 @@ static few_cases try_few_cases(const trier *t, tp_str text, const tp_finding *f)
     few_cases answer = e && e->equal ? FEW_AGREE : FEW_SILENT;
     for (uint32_t i = 0; e && i < e->cases.len; i++) {
         const tp_case_result *r = &e->cases.at[i];
-        if (r->outcome == TP_DIFFERENT || (r->outcome == TP_TRAPPED && !is_known_trap(t->j, r)))
+        if (r->outcome == TP_DIFFERENT || (r->outcome == TP_TRAPPED && !is_known_trap(t, f, r->trap.rule)))
             answer = FEW_DIFFER;
     }
     tp_job_free(&trial);
+    return answer;
+}
+
+/* Of a rule's finding its own case is among them, which trapped before. Loops of the body may turn for long: then they
+ * say nothing. */
+static few_cases try_few_cases(trier *t, tp_str text, const tp_finding *f)
+{
+    tp_budget *b = tp_arena_budget(t->j->arena);
+    if (is_executed(f))
+        return run_few_cases(t, text, f);
+    if (t->slow)
+        return FEW_SILENT;
+    bool cut = b && b->cut;
+    int64_t share = tp_budget_share(b, FEW_SHARE);
+    few_cases answer = run_few_cases(t, text, f);
+    tp_budget_close(b, share);
+    t->slow = b && b->cut && !cut;
+    if (b && !tp_budget_over(b))
+        b->cut = cut;
     return answer;
 }
 
@@ -321,7 +369,8 @@ static trial_result try_or_failed_before(trier *t, const tp_finding *f, const tp
 /* What became of the fixes of one finding. */
 typedef struct fixing {
     const tp_fix *survivor; /* the first that stands, else the first one after which results agree */
-    tp_str differs;         /* the title of the first after which they do not */
+    tp_str differs;         /* the title of the first after which they do not, */
+    bool open;              /* ... and something else is violated then: that may be why */
 } fixing;
 
 static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, fixing *x)
@@ -336,8 +385,10 @@ static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, 
             f->fix = fix;
         if (result == STANDS || result == AGREES)
             x->survivor = fix;
-        if (result == DIFFERS && !x->differs.n)
+        if (result == DIFFERS && !x->differs.n) {
             x->differs = fix->title;
+            x->open = t->open.len > 0;
+        }
     }
 }
 
@@ -345,7 +396,7 @@ static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, 
  * then, which a change of one place may mend. */
 static const tp_fix *find_fix(trier *t, tp_finding *f)
 {
-    fixing x = {NULL, {NULL, 0}};
+    fixing x = {NULL};
     uint32_t own = f->proposals.len;
     try_proposals(t, f, 0, false, &x);
     if (x.differs.n && !x.survivor && t->s->execute && !t->repaired) {
@@ -354,8 +405,8 @@ static const tp_fix *find_fix(trier *t, tp_finding *f)
         try_proposals(t, f, own, false, &x);
     }
     if (x.differs.n && !x.survivor)
-        f->help = tp_printf(t->j->arena, "to %.*s would remove this, but results then differ from the reference",
-                            TP_FMT(x.differs));
+        f->help = tp_printf(t->j->arena, "to %.*s would remove this, but results then differ from the reference%s",
+                            TP_FMT(x.differs), x.open ? "; what else is violated may be why" : "");
     try_proposals(t, f, 0, true, &x);
     return x.survivor;
 }

@@ -19,14 +19,21 @@ static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
     return true;
 }
 
+/* What counts the turns: of a `while` over a range, what its last statement steps. NULL: it has no name. */
+static const tp_node *counter_of(const tp_syntax *loop)
+{
+    const tp_node *n = loop->kind == TP_S_WHILE ? loop->body.at[loop->body.len - 1]->target : loop->target;
+    return n && n->kind == TP_N_NAME ? n : NULL;
+}
+
 /* The detail, and in which turns of the loops around it. */
 static tp_str with_turns(tp_analysis *a, const tp_use *u, const int64_t *env, tp_str detail)
 {
     for (const tp_flow_turn *t = u->turn; t; t = t->outer) {
+        const tp_node *name = counter_of(t->loop);
         int64_t at;
-        if (t->variable.id && t->loop->target->kind == TP_N_NAME &&
-            tp_expr_eval(a->p, t->variable, env, &at) == TP_EVAL_OK)
-            detail = tp_message(a, "%.*s; %.*s = %lld", TP_FMT(detail), TP_FMT(t->loop->target->text), (long long)at);
+        if (t->variable.id && name && tp_expr_eval(a->p, t->variable, env, &at) == TP_EVAL_OK)
+            detail = tp_message(a, "%.*s; %.*s = %lld", TP_FMT(detail), TP_FMT(name->text), (long long)at);
     }
     return detail;
 }

@@ -507,6 +507,27 @@ static picking picking_of(tp_ctx *c, const tp_spec *s, tp_cases *out)
     return p;
 }
 
+/* Sizes one past a block; of others not the least ones, with which a softmax along the wrong axis is right. */
+static bool few_sizes(picking *p, const tp_kernel *k, double most_effort, int64_t *env)
+{
+    enum { SOME = 3 };
+    tp_arena *a = p->c->arena;
+    tp_str why;
+    tp_rng rng = tp_rng_new(0, 0x73697a65);
+    if (!tp_pick(p->picker, k, TP_NEWN(a, bool, k->nsizes), &rng, 0, env))
+        return false;
+    int64_t *more = tp_env_copy(a, k, env);
+    for (uint32_t i = 0; i < k->nsizes; i++) {
+        const tp_size *s = &k->sizes[i];
+        int64_t some = tp_size_above(s, SOME);
+        if (s->kind == TP_SIZE_RANGE && env[s->sym] < some && some <= s->max)
+            more[s->sym] = some;
+    }
+    if (tp_in_domain(k, more, &why) && tp_effort_of(k, more) <= most_effort)
+        memcpy(env, more, tp_sym_count(k->exprs) * sizeof *env);
+    return true;
+}
+
 tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort)
 {
     tp_cases all = {0}, out = {0};
@@ -520,9 +541,10 @@ tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double 
     if (at)
         tp_bind_sizes(s->kernels[0], at, env);
     if (at && tp_in_domain(s->kernels[0], env, &why))
+        add_case(&p, kernel, NULL, FEW, env); /* other numbers than those below: a sign may hide a difference */
+    if (few_sizes(&p, s->kernels[0], most_effort, env))
         add_case(&p, kernel, NULL, 0, env);
-    /* tables of one draw may hide a difference */
-    for (uint32_t i = 0; i < (s->kernels[kernel]->ntables ? FEW : 1); i++)
+    for (uint32_t i = 1; i < FEW && s->kernels[kernel]->ntables; i++) /* tables of one draw may hide a difference */
         add_case(&p, kernel, NULL, i, NULL);
     for (uint32_t i = 0; i < all.len; i++) {
         tp_case *x = &all.at[i];

@@ -335,12 +335,32 @@ static void changes_have_the_fewest_parentheses(void **state)
     globfree(&g);
 }
 
+/* A fix is executed for a while only: of a body whose loop does not end, too, and where the call has no limit. */
+static void loops_without_end_keep_their_fix(void **state)
+{
+    place *p = *state;
+    static const char TEXT[] =
+        "{\"tileproof\": 1, \"name\": \"k\", \"target\": \"none\", \"sizes\": {\"M\": {\"min\": 1, \"max\": 4096}},\n"
+        " \"grid\": [{\"axis\": \"i\", \"steps\": \"cdiv(M, 8)\"}],\n"
+        " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\"], \"block_shape\": [8],"
+        " \"index_map\": [\"i + 1\"]}],\n"
+        " \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"M\"], \"block_shape\": [8],"
+        " \"index_map\": [\"i\"]}],\n"
+        " \"kernel\": [\"b = full((), 0, int32)\", \"while b < 1:\", \"    b = b * 1\", \"o[...] = x[...]\"],\n"
+        " \"reference\": [\"o = x\"]}\n";
+    put(p, "k.tile.json", TEXT, sizeof TEXT - 1);
+    outcome o = RUN_IN(p->a, p->dir, "lint", "--timeout", "0", "k.tile.json");
+    expect_exit(&o, 1);
+    assert_true(contains(o.out, "fix: use i") || contains(o.out, "use \"i\" (re-checked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(fixes_remove_findings),       IN_PLACE(preconditions_hold),
-        IN_PLACE(fixes_say_what_they_do),      IN_PLACE(what_hides_a_finding_is_no_fix),
-        IN_PLACE(fixes_agree_with_references), cmocka_unit_test(changes_have_the_fewest_parentheses)};
+        IN_PLACE(fixes_remove_findings),           IN_PLACE(preconditions_hold),
+        IN_PLACE(fixes_say_what_they_do),          IN_PLACE(what_hides_a_finding_is_no_fix),
+        IN_PLACE(fixes_agree_with_references),     cmocka_unit_test(changes_have_the_fewest_parentheses),
+        IN_PLACE(loops_without_end_keep_their_fix)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
