@@ -95,6 +95,8 @@ $(LIBRARIES:%=$(BUILD)/%.so): $(BUILD)/%.so: $(BUILD)/%.whole.o
 
 # loops that should vectorise
 $(BUILD)/kernels/%.o $(BUILD)/domains/%.o $(BUILD)/reference/%.o $(BUILD)/demand/%.o $(BUILD)/base/dtype.o $(BUILD)/base/strided.o $(BUILD)/spec/meaning.o $(BUILD)/smt/farkas.o: CFLAGS += $(if $(filter release strict portable avx2 baseline asserts,$(MODE)),-O3) -fno-math-errno
+# ... also where they compare, which may trap for all that the compiler knows
+$(BUILD)/domains/rounding_strip.o $(BUILD)/demand/input.o: CFLAGS += -fno-trapping-math
 $(BUILD)/spec/elementary.o: CFLAGS += $(if $(SLEEF),-DTP_SLEEF)
 # unrolled tiles: minutes for clang with checks of undefined behaviour, which `make asan` has
 $(BUILD)/domains/multiply.o: CFLAGS += $(if $(filter fuzzer,$(MODE)),-fno-sanitize=undefined)

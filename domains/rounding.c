@@ -591,11 +591,14 @@ TP_VECTORISED static void bounds_of_row(size_t n, size_t k, line row, const doub
                                         double *restrict e)
 {
     double terms = (double)k, growth = (terms + 2) * U, underflow = (terms + 4) * 0x1p-1072;
+    double norm = row.norm, bound = row.bound, most = row.most, always = bound > 0 ? underflow : 0;
     for (size_t j = 0; j < n; j++) {
-        double own = row.most * column_most[j] * terms < 0x1p53 ? 0 : growth, wide = column[j] + column_bound[j];
-        double b = own * (row.norm * wide) + row.bound * wide + row.norm * column_bound[j];
-        bool rounds = (own > 0) | (row.bound > 0) | (column_bound[j] > 0);
-        e[j] = (b == b ? b * (1 + 0x1p-40) : HUGE_VAL) + (rounds ? underflow : 0);
+        double other = column_bound[j], own = most * column_most[j] * terms < 0x1p53 ? 0 : growth,
+               wide = column[j] + other;
+        double b = (own * (norm * wide) + bound * wide + norm * other) * (1 + 0x1p-40),
+               lost = own > 0 ? underflow : always;
+        lost = other > 0 ? underflow : lost;
+        e[j] = (b == b ? b : HUGE_VAL) + lost;
     }
 }
 

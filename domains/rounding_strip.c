@@ -223,6 +223,9 @@ static const double ASIDE = -1;
 
 #define BOUND(b) ((b) == (b) ? (b) : HUGE_VAL)
 #define IS_FINITE(v) (fabs(v) < HUGE_VAL)
+/* Of no number that x and y gave: there is none where one of them surely is none, or where both are what they are. */
+#define NO_NUMBER(x, bx, y, by)                                                                                        \
+    ((((x) != (x)) & ((bx) == 0)) | (((y) != (y)) & ((by) == 0)) | (((bx) == 0) & ((by) == 0)) ? 0 : HUGE_VAL)
 
 /* More than what underflows lose, and large enough for arithmetic at full speed. */
 static const double LOST = 0x1p-1000;
@@ -231,20 +234,17 @@ TP_VECTORISED static int64_t strip_add(size_t n, tp_strip x, tp_strip y, double 
                                        double *restrict rb)
 {
     const double *xv = x.v, *xb = x.b, *yv = y.v, *yb = y.b;
-    int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double a = xv[i], u = sign * yv[i], v = a + u, either = xb[i] + yb[i];
+        double a = xv[i], u = sign * yv[i], ba = xb[i], bu = yb[i], v = a + u, either = ba + bu;
         double b = (fabs(tp_sum_error(a, u, v)) + either) * (1 + 0x1p-40);
-        bool infinite = fabs(v) == HUGE_VAL, surely = ((fabs(a) < HUGE_VAL) | (xb[i] == 0)) &
-                                                      ((fabs(u) < HUGE_VAL) | (yb[i] == 0)) & (either < HUGE_VAL) &
+        bool infinite = fabs(v) == HUGE_VAL, surely = ((fabs(a) < HUGE_VAL) | (ba == 0)) &
+                                                      ((fabs(u) < HUGE_VAL) | (bu == 0)) & (either < HUGE_VAL) &
                                                       ((fabs(a) == HUGE_VAL) | (fabs(u) == HUGE_VAL));
-        bool covered = v == v;
         b = infinite ? (surely ? 0 : HUGE_VAL) : BOUND(b);
         rv[i] = v;
-        rb[i] = covered ? b : ASIDE;
-        unusual |= covered ? 0 : 1;
+        rb[i] = v == v ? b : NO_NUMBER(a, ba, u, bu);
     }
-    return unusual;
+    return 0;
 }
 
 /* fma gives the rounding error of a product exactly, unless it underflows. */
@@ -257,9 +257,9 @@ TP_VECTORISED_FMA static int64_t strip_multiply(size_t n, tp_strip x, tp_strip y
         double a = xv[i], c = yv[i], ba = xb[i], bc = yb[i], v = a * c, least = fabs(a) < fabs(c) ? fabs(a) : fabs(c);
         double underflow = (((fabs(v) < 0x1p-900) & (least > 0)) | (ba + bc > 0)) ? LOST : 0;
         double b = (fabs(fma(a, c, -v)) + (fabs(a) * bc + fabs(c) * ba + ba * bc) + underflow) * (1 + 0x1p-40);
-        bool covered = IS_FINITE(v);
+        bool covered = !(fabs(v) == HUGE_VAL);
         rv[i] = v;
-        rb[i] = covered ? BOUND(b) : ASIDE;
+        rb[i] = !covered ? ASIDE : v == v ? BOUND(b) : NO_NUMBER(a, ba, c, bc);
         unusual |= covered ? 0 : 1;
     }
     return unusual;
@@ -321,11 +321,15 @@ static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *rest
 {
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double v = x.v[i] < -746 ? 0 : exp(x.v[i]), b = x.b[i]; /* less is 0, and takes longer to find out */
+        double a = x.v[i], v = a < -746 ? 0 : a == a ? exp(a) : a, b = x.b[i]; /* less is 0, and takes longer */
         bool covered = IS_FINITE(v) && (b < 0.5 || !(b < HUGE_VAL));
         rv[i] = v;
+        if (v != v) {
+            rb[i] = b == 0 ? 0 : HUGE_VAL;
+            continue;
+        }
         rb[i] =
-            (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && x.v[i] > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
+            (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && a > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
         rb[i] = covered ? BOUND(rb[i]) : ASIDE;
         unusual |= covered ? 0 : 1;
     }
