@@ -409,12 +409,32 @@ TP_VECTORISED void tp_put_row_f32(tp_dtype d, void *data, size_t to, size_t n, c
         tp_put_f64(d, data, to + i, (double)from[i]);
 }
 
-void tp_put_row_f64(tp_dtype d, void *data, size_t to, size_t n, const double *restrict from)
+/* By integers; false where an element is other than 0 and not in the range of normal numbers: then it is not done. */
+TP_VECTORISED static bool put_row_bf16(uint16_t *restrict to, size_t n, const double *restrict from)
+{
+    enum { CUT = 52 - 7 }; /* bits of the mantissa that go */
+    const uint64_t least = (uint64_t)(1023 - 126) << 52, end = (uint64_t)(1023 + 128) << 52;
+    int64_t other = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u, a, h;
+        memcpy(&u, &from[i], sizeof u);
+        a = u & ~((uint64_t)1 << 63);
+        h = ((a + (((uint64_t)1 << (CUT - 1)) - 1) + (a >> CUT & 1)) >> CUT) - ((uint64_t)(1023 - 127) << 7);
+        to[i] = (uint16_t)((u >> 48 & 0x8000u) | (a ? h : 0));
+        other |= (a - least < end - least || !a) ? 0 : 1;
+    }
+    return !other;
+}
+
+TP_VECTORISED void tp_put_row_f64(tp_dtype d, void *data, size_t to, size_t n, const double *restrict from)
 {
     switch (ROWS[d].cell) {
     case TP_CELL_F32: ROW(float, from[i])
     case TP_CELL_F64: memcpy((double *)data + to, from, n * sizeof *from); return;
     case TP_CELL_BF16:
+        if (put_row_bf16((uint16_t *)data + to, n, from))
+            return;
+        break;
     case TP_CELL_F16:
     case TP_CELL_F8:
     case TP_CELL_INTEGERS:

@@ -328,8 +328,7 @@ static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *rest
             rb[i] = b == 0 ? 0 : HUGE_VAL;
             continue;
         }
-        rb[i] =
-            (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && a > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
+        rb[i] = (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && a > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
         rb[i] = covered ? BOUND(rb[i]) : ASIDE;
         unusual |= covered ? 0 : 1;
     }
