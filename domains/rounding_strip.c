@@ -317,22 +317,27 @@ TP_VECTORISED static int64_t strip_negate(size_t n, tp_strip x, double *restrict
     return unusual;
 }
 
-static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *restrict rb)
+TP_VECTORISED static int64_t bounds_of_exp(size_t n, tp_strip x, const double *restrict v, double *restrict rb)
 {
+    const double *xv = x.v, *xb = x.b;
     int64_t unusual = 0;
     for (size_t i = 0; i < n; i++) {
-        double a = x.v[i], v = a < -746 ? 0 : a == a ? exp(a) : a, b = x.b[i]; /* less is 0, and takes longer */
-        bool covered = IS_FINITE(v) && (b < 0.5 || !(b < HUGE_VAL));
-        rv[i] = v;
-        if (v != v) {
-            rb[i] = b == 0 ? 0 : HUGE_VAL;
-            continue;
-        }
-        rb[i] = (v * (b * (1 + b)) + (v * (16 * U) + (v < 0x1p-900 && a > -HUGE_VAL ? 4 * TINY : 0))) * (1 + 0x1p-40);
-        rb[i] = covered ? BOUND(rb[i]) : ASIDE;
+        double of = v[i], b = xb[i], underflow = ((of < 0x1p-900) & (xv[i] > -HUGE_VAL)) ? 4 * TINY : 0;
+        double carried = of * (b * (1 + b)), r = (carried + (of * (16 * U) + underflow)) * (1 + 0x1p-40);
+        bool bounded = (b < 0.5) | (b >= HUGE_VAL), covered = ((of < HUGE_VAL) & bounded) | (of != of);
+        rb[i] = !covered ? ASIDE : of == of ? BOUND(r) : b == 0 ? 0 : HUGE_VAL;
         unusual |= covered ? 0 : 1;
     }
     return unusual;
+}
+
+static int64_t strip_exp(size_t n, tp_strip x, double *restrict rv, double *restrict rb)
+{
+    for (size_t i = 0; i < n; i++) { /* less is 0, and takes longer to find out */
+        double a = x.v[i];
+        rv[i] = a < -746 ? 0 : a == a ? exp(a) : a;
+    }
+    return bounds_of_exp(n, x, rv, rb);
 }
 
 void tp_round_strip(tp_prim p, size_t n, tp_strip x, tp_strip y, double *v, double *b)
