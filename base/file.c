@@ -224,6 +224,15 @@ static tp_status cannot_write(tp_arena *a, const char *path, int wrong, tp_str *
     return TP_E_INPUT;
 }
 
+/* Its temporary file beside it could not be made. */
+static tp_status cannot_begin(tp_arena *a, const char *path, int wrong, tp_str *why)
+{
+    const char *slash = strrchr(path, '/');
+    int n = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    *why = tp_printf(a, "cannot write `%s`: the folder `%.*s`: %s", path, n, slash ? path : ".", strerror(wrong));
+    return TP_E_INPUT;
+}
+
 /* A temporary file for what is to be at `path`. */
 static tp_status begin(tp_arena *a, const char *path, tp_draft *d, tp_str *why)
 {
@@ -244,9 +253,8 @@ static tp_status begin(tp_arena *a, const char *path, tp_draft *d, tp_str *why)
     d->fd = open_temporary(a, d->path, 0666, &d->temporary);
     if (d->fd >= 0)
         return TP_OK;
-    *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", d->path, d->temporary, strerror(errno));
     d->temporary = "";
-    return TP_E_INPUT;
+    return cannot_begin(a, d->path, errno, why);
 }
 
 static tp_status publish(tp_arena *a, tp_draft *d, const tp_str *pieces, size_t n, tp_str *why)
@@ -352,8 +360,7 @@ tp_status tp_write_secret(tp_arena *a, const char *path, tp_str text, tp_str *wh
     const char *tmp = "";
     int fd = open_temporary(a, path, 0600, &tmp);
     if (fd < 0) {
-        *why = tp_printf(a, "cannot write `%s`: its temporary file `%s`: %s", path, tmp, strerror(errno));
-        return TP_E_INPUT;
+        return cannot_begin(a, path, errno, why);
     }
     int wrong = fill(fd, &text, 1, NULL);
     bool linked = !wrong && link(tmp, path) == 0; /* rename() would replace what is there */

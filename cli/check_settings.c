@@ -44,7 +44,12 @@ static bool parse_rules(tp_cli *c, const tp_strings *lists, rules *out)
         for (tp_str rest = lists->at[i], name; tp_list_next(&rest, ",", &name);) {
             const tp_rule *r = tp_rule_find(name);
             if (!r) {
-                tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+                const tp_code *code = tp_code_find(name);
+                if (code)
+                    tp_usage_error("`%s` is found by other means than a rule of lint: it cannot be selected or ignored",
+                                   code->code);
+                else
+                    tp_refuse_rule(name);
                 return false;
             }
             tp_push(c->arena, *out, r);

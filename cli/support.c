@@ -148,13 +148,33 @@ tp_str tp_coordinates_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
     return b.n ? tp_buf_view(&b) : TP_S("the step");
 }
 
+int tp_refuse_rule(tp_str name)
+{
+    tp_str names[128];
+    size_t count = 0, n, m;
+    const tp_rule *const *rules = tp_rules(&n);
+    const tp_code *codes = tp_codes(&m);
+    for (size_t i = 0; i < n + m && count + 2 <= sizeof names / sizeof *names; i++) {
+        names[count++] = tp_str_c(i < n ? rules[i]->code : codes[i - n].code);
+        names[count++] = tp_str_c(i < n ? rules[i]->slug : codes[i - n].slug);
+    }
+    tp_str near = tp_nearest(name, names, count);
+    if (near.n)
+        return tp_usage_error("there is no rule `%.*s`; did you mean `%.*s`?", TP_FMT(name), TP_FMT(near));
+    return tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+}
+
 bool tp_use_target(const tp_cli *c, tp_str *target)
 {
     tp_target ignored;
     *target = tp_option(&c->target, "");
     if (!target->n || tp_target_find(*target, &ignored))
         return true;
-    tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(*target));
+    tp_str near = tp_target_nearest(*target);
+    if (near.n)
+        tp_usage_error("unknown target `%.*s`; did you mean `%.*s`?", TP_FMT(*target), TP_FMT(near));
+    else
+        tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(*target));
     return false;
 }
 
@@ -265,6 +285,11 @@ static bool search_folder(tp_cli *c, tp_str folder, tp_strings *out, int depth)
     return ok;
 }
 
+static bool is_bare_name(tp_str path)
+{
+    return !memchr(path.p, '/', path.n) && !memchr(path.p, '.', path.n) && !tp_str_is(path, "-");
+}
+
 /* A kernel of the gallery by name: examples/ here, beside the program, or in
  * the installed share folder. */
 static bool find_in_gallery(tp_cli *c, tp_str name, tp_strings *out)
@@ -309,8 +334,7 @@ bool tp_expand_paths(tp_cli *c, tp_strings *out)
                 tp_usage_error("the folder `%.*s` has no *.tile.json or *.tile.jsonc", TP_FMT(p));
                 return false;
             }
-        } else if (!memchr(p.p, '/', p.n) && !memchr(p.p, '.', p.n) && !tp_str_is(p, "-") &&
-                   find_in_gallery(c, p, out)) {
+        } else if (is_bare_name(p) && find_in_gallery(c, p, out)) {
             continue;
         } else {
             tp_push(c->arena, *out, p);
@@ -342,6 +366,9 @@ bool tp_job_read(tp_cli *c, tp_job *j, tp_str path)
                     .severity = TP_ERROR,
                     .loc = {.pointer = TP_S("")}};
     f.message = tp_printf(j->arena, "cannot read the spec: %.*s", TP_FMT(why));
+    if (is_bare_name(path) && access(tp_cstr(j->arena, path), F_OK) != 0)
+        f.help =
+            TP_S("no file and no kernel of the gallery has this name; a spec is named with its ending, x.tile.json");
     tp_push(j->arena, j->report.findings, f);
     return false;
 }

@@ -57,13 +57,18 @@ bool tp_target_find(tp_str name, tp_target *out)
     return false;
 }
 
-_Noreturn void tp_target_unknown(tp_ctx *c, tp_loc loc, tp_str name)
+tp_str tp_target_nearest(tp_str name)
 {
     tp_str names[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++)
         names[i] = TARGETS[i].name;
     names[COUNT] = TP_S("none");
-    tp_str near = tp_nearest(name, names, COUNT + 1);
+    return tp_nearest(name, names, COUNT + 1);
+}
+
+_Noreturn void tp_target_unknown(tp_ctx *c, tp_loc loc, tp_str name)
+{
+    tp_str near = tp_target_nearest(name);
     tp_raise(c, TP_RULE_SPEC_NAME, loc,
              near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : "`tileproof targets` lists them",
              "unknown target \"%.*s\"", TP_FMT(name));

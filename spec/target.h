@@ -29,6 +29,8 @@ enum { TP_LANES = 128, TP_SUBLANES = 8 };
 
 /* By name or alias. */
 bool tp_target_find(tp_str name, tp_target *out);
+/* The name that was meant; empty: none is near. */
+tp_str tp_target_nearest(tp_str name);
 const tp_target *tp_targets(size_t *n);
 const char *tp_target_aliases(size_t i);
 /* Raises TP002 or TP001 for an unknown name or a malformed inline target. */

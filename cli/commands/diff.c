@@ -209,6 +209,7 @@ static int run(tp_cli *c)
     if (r.njobs != 2) {
         code = tp_usage_error("diff takes two specs, not folders");
     } else if (!r.report.specs.at[0].valid || !r.report.specs.at[1].valid) {
+        r.report.quiet = true; /* of what cannot be read alone */
         tp_write_report(tp_format_find(TP_S("full")), &r.report, stderr);
         code = TP_EXIT_INPUT;
     } else {

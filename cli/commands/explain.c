@@ -22,22 +22,6 @@ static void paragraph(const char *title, const char *text)
     printf("\n");
 }
 
-static int refuse_name(tp_str name)
-{
-    tp_str names[128];
-    size_t count = 0, n, m;
-    const tp_rule *const *rules = tp_rules(&n);
-    const tp_code *codes = tp_codes(&m);
-    for (size_t i = 0; i < n + m && count + 2 <= sizeof names / sizeof *names; i++) {
-        names[count++] = tp_str_c(i < n ? rules[i]->code : codes[i - n].code);
-        names[count++] = tp_str_c(i < n ? rules[i]->slug : codes[i - n].slug);
-    }
-    tp_str near = tp_nearest(name, names, count);
-    if (near.n)
-        return tp_usage_error("there is no rule `%.*s`; did you mean `%.*s`?", TP_FMT(name), TP_FMT(near));
-    return tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
-}
-
 static int run(tp_cli *c)
 {
     static const char *const REPORTED_BY[] = {"the reader of specs.", "an execution (verify, run) that meets it.",
@@ -47,7 +31,7 @@ static int run(tp_cli *c)
     const tp_rule *r = tp_rule_find(c->paths.at[0]);
     const tp_code *code = tp_code_find(c->paths.at[0]);
     if (!r && !code)
-        return refuse_name(c->paths.at[0]);
+        return tp_refuse_rule(c->paths.at[0]);
     if (code) {
         printf("%s %s: %s\n", code->code, code->slug, code->title);
         paragraph("Why", code->why);

@@ -20,6 +20,8 @@ static int run(tp_cli *c)
         [TP_CLASS_RUNNING] = "running", [TP_CLASS_CONTRACT] = "contract", [TP_CLASS_MOVE] = "move",
         [TP_CLASS_SOURCE] = "source",   [TP_CLASS_MEMORY] = "memory",     [TP_CLASS_CONTROL] = "control",
         [TP_CLASS_SUGAR] = "sugar"};
+    if (c->paths.len)
+        return tp_usage_error("primitives takes no arguments");
     printf("%-14s %-10s %-24s %-44s %s\n", "primitive", "kind", "jaxpr", "Pallas", "rounding");
     for (int p = 0; p < TP_PRIMS; p++) {
         const tp_prim_row *r = tp_prim_info((tp_prim)p);

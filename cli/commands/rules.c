@@ -16,6 +16,9 @@ static int run(tp_cli *c)
 {
     size_t n;
     const tp_rule *const *rules = tp_rules(&n);
+    if (c->paths.len)
+        return tp_usage_error("rules takes no arguments; `tileproof explain %.*s` tells of one rule",
+                              TP_FMT(c->paths.at[0]));
     if (c->markdown.len) {
         tp_print_rules(stdout);
         return TP_EXIT_OK;

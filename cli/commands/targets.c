@@ -6,7 +6,8 @@ static int run(tp_cli *c)
 {
     size_t n;
     const tp_target *t = tp_targets(&n);
-    (void)c;
+    if (c->paths.len)
+        return tp_usage_error("targets takes no arguments");
     printf("%-9s %-18s %5s %9s %10s %9s %9s %8s\n", "target", "aliases", "cores", "VMEM MiB", "limit MiB", "SMEM KiB",
            "HBM GB/s", "bf16 T/s");
     for (size_t i = 0; i < n; i++) {
