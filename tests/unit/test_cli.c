@@ -439,7 +439,7 @@ static void usage(void **state)
         {{"lint", "--select", "TP999", "matmul"}, 2, "no rule `TP999`"},
         {{"lint", "--select", "TP110", "matmul"}, 2, "did you mean `TP1"},
         {{"lint", "--ignore", "TP701", "matmul"}, 2, "`TP701` is found by other means than a rule of lint"},
-        {{"lint", "matmull"}, 3, "no kernel of the gallery has this name"},
+        {{"run", "matmull"}, 3, "no kernel of the gallery has this name"},
         {{"rules", "TP101"}, 2, "tileproof explain TP101"},
         {{"targets", "tpu-v4"}, 2, "targets takes no arguments"},
         {{"primitives", "exp"}, 2, "primitives takes no arguments"},
