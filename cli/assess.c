@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "cost/text.h"
 
-const char *tp_advice_name(tp_advice a)
+static const char *advice_name(tp_advice a)
 {
     switch (a) {
     case TP_KEEP: return "keep";
@@ -182,8 +182,7 @@ tp_str tp_assessment_text(const tp_assessment *x)
 {
     tp_buf b = {.arena = x->arena};
     tp_buf_printf(&b, "%.*s, %.*s: %s\n", TP_FMT(tp_visible_line(x->arena, x->report->name)),
-                  TP_FMT(tp_visible_line(x->arena, x->report->spec->kernels[0]->target.name)),
-                  tp_advice_name(x->advice));
+                  TP_FMT(tp_visible_line(x->arena, x->report->spec->kernels[0]->target.name)), advice_name(x->advice));
     for (uint32_t i = 0; i < x->reasons.len; i++)
         add_line(&b, i ? "" : "because", x->reasons.at[i]);
     add_line(&b, "rules",
@@ -293,7 +292,7 @@ tp_str tp_assessment_json(const tp_assessment *x)
     json_object_object_add(doc, "path", tp_jsonc_string(x->report->source->path));
     json_object_object_add(doc, "name", tp_jsonc_string(x->report->name));
     json_object_object_add(doc, "target", tp_jsonc_string(x->report->spec->kernels[0]->target.name));
-    json_object_object_add(doc, "advice", json_object_new_string(tp_advice_name(x->advice)));
+    json_object_object_add(doc, "advice", json_object_new_string(advice_name(x->advice)));
     for (uint32_t i = 0; i < x->reasons.len; i++)
         json_object_array_add(reasons, tp_jsonc_string(x->reasons.at[i]));
     json_object_object_add(doc, "reasons", reasons);

@@ -8,7 +8,6 @@
 enum { TP_ASSESSMENT_VERSION = 1 };
 
 typedef enum tp_advice { TP_KEEP, TP_EXPERIMENTAL, TP_DROP } tp_advice;
-const char *tp_advice_name(tp_advice a);
 
 /* The same on this machine, executed: shown, and never a reason. */
 typedef struct tp_measured {

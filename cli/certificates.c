@@ -33,7 +33,8 @@ static void describe(void *arg)
     call->text = tp_certificates_section(j->certificates, about);
 }
 
-tp_str tp_section_text(tp_cli *c, tp_job *j, const tp_check_settings *s)
+/* The text of a job's section; empty: the job has no spec. */
+static tp_str section_text(tp_cli *c, tp_job *j, const tp_check_settings *s)
 {
     section_call call = {.j = j, .s = s};
     if (!j->report.valid)
@@ -49,7 +50,7 @@ bool tp_certificates_write(tp_cli *c, const tp_check_run *run)
     tp_buf all = {.arena = c->arena};
     tp_buf_str(&all, tp_certificates_header(c->arena));
     for (uint32_t i = 0; i < run->njobs; i++)
-        tp_buf_str(&all, tp_section_text(c, &run->jobs[i], &run->s));
+        tp_buf_str(&all, section_text(c, &run->jobs[i], &run->s));
     tp_str text = tp_buf_view(&all);
     if (tp_write_file(c->arena, tp_cstr(c->arena, tp_option(&c->certificates, "")), &text, 1, &why) == TP_OK)
         return true;

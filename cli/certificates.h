@@ -5,8 +5,6 @@
 #include "cli/check.h"
 #include "smt/trust/certificates.h"
 
-/* The text of a job's section; empty: the job has no spec. */
-tp_str tp_section_text(tp_cli *c, tp_job *j, const tp_check_settings *s);
 bool tp_certificates_write(tp_cli *c, const tp_check_run *run);
 
 /* A section of a file, with the lines that follow it. */

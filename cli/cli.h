@@ -45,6 +45,8 @@ bool tp_option_applies(const tp_option_row *o, const tp_command *cmd);
  * code, not 0 after a message. */
 int tp_read_settings(tp_cli *c, const tp_command *cmd, int argc, char **argv);
 void tp_print_settings(tp_cli *c, const tp_command *cmd);
+/* Below a message on an option: which ones stand elsewhere than on the command line, and where. */
+void tp_say_other_places(tp_cli *c, const tp_command *cmd);
 void tp_print_help(const tp_command *cmd);
 
 /* Becomes `python3` with the Python package's SUBCOMMAND and all arguments;

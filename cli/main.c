@@ -102,6 +102,8 @@ static void dispatch(void *arg)
         tp_print_settings(&v->cli, cmd);
     else
         v->exit_code = cmd->run(&v->cli);
+    if (v->exit_code == TP_EXIT_USAGE)
+        tp_say_other_places(&v->cli, cmd);
 }
 
 /* ---- signals ---- */

@@ -23,7 +23,8 @@ void tp_score_add(tp_score *total, const tp_score *s)
     total->contradicted += s->contradicted;
 }
 
-double tp_score_percent(const tp_score *s, uint32_t part)
+/* Of those that are not proven equal, cut off behind the second digit, so that 100 is all of them; 100 of none. */
+static double percent(const tp_score *s, uint32_t part)
 {
     uint32_t others = s->planted - s->fates[TP_FATE_EQUAL];
     return others ? (double)((uint64_t)part * 10000 / others) / 100 : 100;
@@ -54,9 +55,9 @@ static void print_counts(const tp_score *s)
     uint32_t others = s->planted - s->fates[TP_FATE_EQUAL];
     printf("%u proven equal for all sizes; of the other %u noticed %u (%.2f %%), not told apart on wider "
            "runs %u, open %u, survive %u; allclose(rtol=1e-2, atol=1e-2) notices %u (%.2f %%)\n",
-           s->fates[TP_FATE_EQUAL], others, s->fates[TP_FATE_NOTICED], tp_score_percent(s, s->fates[TP_FATE_NOTICED]),
+           s->fates[TP_FATE_EQUAL], others, s->fates[TP_FATE_NOTICED], percent(s, s->fates[TP_FATE_NOTICED]),
            s->fates[TP_FATE_NOT_APART], s->fates[TP_FATE_OPEN], s->fates[TP_FATE_SURVIVES], s->loose,
-           tp_score_percent(s, s->loose));
+           percent(s, s->loose));
 }
 
 void tp_score_print(const tp_score *s, uint32_t kinds)

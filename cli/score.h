@@ -37,10 +37,6 @@ typedef struct tp_score {
 void tp_score_count(tp_score *s, const tp_defect *d);
 void tp_score_add(tp_score *total, const tp_score *s);
 
-/* Percentage of those that are not proven equal, cut off behind the second
- * digit, so that 100 is all of them; 100 of none. */
-double tp_score_percent(const tp_score *s, uint32_t part);
-
 /* A line to standard output. */
 void tp_score_print_defect(const tp_defect *d);
 /* The counts of a kernel, or with `specs` of all, as a line to standard output. */

@@ -39,6 +39,8 @@ static tp_strings *values_of(tp_cli *c, const tp_option_row *o)
     return (tp_strings *)(void *)((char *)c + o->offset);
 }
 
+static const char COMMAND_LINE[] = "command line";
+
 /* What a place says first replaces what other places said. */
 static void set(tp_cli *c, const tp_option_row *o, tp_str value, const char *origin)
 {
@@ -103,7 +105,7 @@ static int read_arguments(tp_cli *c, const tp_command *cmd, int argc, char **arg
         } else if (equals) {
             return tp_usage_error("option --%s takes no value", o->name);
         }
-        set(c, o, value, "command line");
+        set(c, o, value, COMMAND_LINE);
     }
     return TP_EXIT_OK;
 }
@@ -367,6 +369,16 @@ void tp_print_settings(tp_cli *c, const tp_command *cmd)
         printf("%s%s%s\n", v->len ? "   (" : "default",
                v->len ? tp_cstr(c->arena, tp_visible(c->arena, tp_str_c(c->origins[i]))) : "", v->len ? ")" : "");
     }
+}
+
+void tp_say_other_places(tp_cli *c, const tp_command *cmd)
+{
+    tp_buf b = {.arena = c->arena};
+    for (size_t i = 0; i < NOPTIONS; i++)
+        if (tp_option_applies(&OPTIONS[i], cmd) && c->origins[i] && c->origins[i] != COMMAND_LINE)
+            tp_buf_printf(&b, "%s--%s (%s)", b.n ? ", " : "", OPTIONS[i].name, c->origins[i]);
+    if (b.n)
+        tp_say(stderr, "tileproof: not from the command line: %.*s", TP_FMT(tp_buf_view(&b)));
 }
 
 void tp_print_help(const tp_command *cmd)

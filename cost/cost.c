@@ -5,12 +5,6 @@
 #include "base/checked.h"
 #include "cost/internal.h"
 
-const char *tp_peak_name(tp_peak p)
-{
-    static const char *const NAMES[TP_PEAKS] = {"float32", "bfloat16", "int8", "float8", "int4"};
-    return NAMES[p];
-}
-
 /* ---- numbers ---- */
 
 static tp_cost_count number(int64_t n)

@@ -34,7 +34,6 @@ typedef struct tp_form {
 
 /* Which of the peaks of a chip bounds a dot: that of the wider operand. */
 typedef enum tp_peak { TP_PEAK_F32, TP_PEAK_BF16, TP_PEAK_INT8, TP_PEAK_FP8, TP_PEAK_INT4, TP_PEAKS } tp_peak;
-const char *tp_peak_name(tp_peak p);
 
 /* An input or output: traffic between its array in HBM and VMEM or SMEM, by windows and by copies of the body. */
 typedef struct tp_operand_cost {

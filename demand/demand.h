@@ -90,8 +90,6 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o);
 tp_demand_value tp_demand_element(tp_demand *d, uint32_t output, const int64_t *at);
 /* From now on an element may take this many operations. */
 void tp_demand_allow(tp_demand *d, int64_t budget);
-/* Steps of the kernel's grid; -1: they have no value. */
-int64_t tp_demand_steps(tp_demand *d);
 
 /* An input's array, as far as its numbers follow it. */
 typedef struct tp_demand_array {

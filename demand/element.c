@@ -551,23 +551,3 @@ void tp_demand_allow(tp_demand *d, int64_t budget)
 {
     d->o.budget = budget;
 }
-
-typedef struct steps_request {
-    tp_demand *d;
-    int64_t n;
-} steps_request;
-
-static void find_steps(void *arg)
-{
-    steps_request *r = arg;
-    if (!r->d->begun)
-        begin(r->d);
-    r->n = r->d->total;
-}
-
-int64_t tp_demand_steps(tp_demand *d)
-{
-    steps_request r = {d, -1};
-    d->work = 0;
-    return tp_try(d->arena, find_steps, &r) == TP_OK ? r.n : -1;
-}

@@ -170,22 +170,24 @@ typedef enum model {
 /* model.c */
 model demand_model(tp_prim p);
 
-/* element.c */
+/* support.c */
 _Noreturn void demand_give_up(tp_demand *d, tp_demand_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void demand_not_modelled(tp_demand *d, tp_prim p);
 /* Gives up unless n operations are left; charge: and takes them. */
 void demand_afford(tp_demand *d, int64_t n);
 void demand_charge(tp_demand *d, int64_t n);
+int64_t demand_size(tp_demand *d, tp_expr e);
+void demand_unravel(const shape *s, int64_t lane, int64_t *at);
+int64_t demand_ravel(const shape *s, const int64_t *at);
+tp_dtype demand_dtype(const tp_demand *d, tp_vid v);
+
+/* element.c */
 scalar demand_lane(tp_demand *d, const event *e, int64_t lane);
 /* The one lane of a value that decides: an index, a bound, a branch. Gives up when it is undefined. */
 double demand_decide(tp_demand *d, const event *e, const char *what);
 /* The same of an integer; gives up beyond 2^53. */
 int64_t demand_decide_index(tp_demand *d, const event *e, const char *what);
-int64_t demand_size(tp_demand *d, tp_expr e);
-void demand_unravel(const shape *s, int64_t lane, int64_t *at);
-int64_t demand_ravel(const shape *s, const int64_t *at);
-tp_dtype demand_dtype(const tp_demand *d, tp_vid v);
 
 /* memo.c: what was found out */
 scalar *demand_remembered(tp_demand *d, uint32_t id, int64_t lane);

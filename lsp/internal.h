@@ -31,7 +31,6 @@ void tp_wire_free(tp_wire *w);
 /* ---- position.c: byte offsets and the protocol's lines and characters ---- */
 
 /* Characters are UTF-16 code units, or bytes where the client can. */
-json *tp_lsp_position(tp_str text, uint32_t offset, bool utf8);
 json *tp_lsp_range(tp_str text, uint32_t start, uint32_t end, bool utf8);
 uint32_t tp_lsp_offset(tp_str text, json *position, bool utf8);
 /* "file:///a%20b" -> "/a b"; other schemes stay as they are. */

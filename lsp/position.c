@@ -11,7 +11,7 @@ static size_t step(tp_str text, size_t at, bool utf8, uint32_t *units)
     return n;
 }
 
-json *tp_lsp_position(tp_str text, uint32_t offset, bool utf8)
+static json *position_of(tp_str text, uint32_t offset, bool utf8)
 {
     uint32_t line = 0, character = 0, units;
     size_t from = 0;
@@ -32,8 +32,8 @@ json *tp_lsp_position(tp_str text, uint32_t offset, bool utf8)
 json *tp_lsp_range(tp_str text, uint32_t start, uint32_t end, bool utf8)
 {
     json *o = json_object_new_object();
-    json_object_object_add(o, "start", tp_lsp_position(text, start, utf8));
-    json_object_object_add(o, "end", tp_lsp_position(text, end, utf8));
+    json_object_object_add(o, "start", position_of(text, start, utf8));
+    json_object_object_add(o, "end", position_of(text, end, utf8));
     return o;
 }
 

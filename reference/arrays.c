@@ -9,15 +9,6 @@ _Noreturn void tp_give_up(evaluator *e, tp_str why)
     tp_leave(e->arena, TP_E_INPUT);
 }
 
-void tp_unravel(const array *a, size_t i, int64_t *at)
-{
-    for (uint32_t d = a->rank; d-- > 0;) {
-        at[d] = (int64_t)(i % (size_t)a->dims[d]);
-        i /= (size_t)a->dims[d];
-    }
-    tp_assert(i == 0);
-}
-
 size_t tp_ravel(const array *a, const int64_t *at)
 {
     size_t i = 0;

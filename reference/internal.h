@@ -43,10 +43,11 @@ typedef struct evaluator {
     tp_str why;
 } evaluator;
 
-/* eval.c */
+/* arrays.c */
 _Noreturn void tp_give_up(evaluator *e, tp_str why);
-void tp_unravel(const array *a, size_t i, int64_t *at);
 size_t tp_ravel(const array *a, const int64_t *at);
+
+/* eval.c */
 /* One instruction: its numbers, and what they mean. */
 void tp_reference_compute(evaluator *e, const tp_inst *i);
 /* The numbers alone, where there is room for them. */

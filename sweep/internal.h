@@ -42,8 +42,6 @@ void sweep_check_cell(sweep_worker *w, uint32_t cell, const tp_check_settings *s
 /* A piece of work, fn(ctx), in memory of its own (w->piece), with what `s` allows a spec. TP_E_BUDGET: that was not
  * enough; TP_E_MEMORY: the system has no more. */
 tp_status sweep_piece(sweep_worker *w, const tp_check_settings *s, void (*fn)(void *), void *ctx);
-/* Codes of both, ascending, and the worse verdict; the first one's texts where it has some. */
-tp_sweep_opinion sweep_join(const tp_sweep_opinion *a, const tp_sweep_opinion *b);
 void sweep_add_rule(tp_sweep_opinion *o, const char *code);
 /* Unknown, for want of budget (TP905). */
 tp_sweep_opinion sweep_undecided(void);
@@ -58,10 +56,10 @@ void sweep_boxes_end(sweep_run *run);
 
 /* table.c */
 void sweep_write_table(const tp_sweep *s, FILE *out);
-/* page.c */
-void sweep_write_page(const tp_sweep *s, FILE *out);
 tp_str sweep_model_text(tp_arena *a, const tp_sweep *s); /* "M = 4096, N = 4096" */
 tp_str sweep_lists_text(tp_arena *a, const tp_sweep *s); /* "bm, bn" */
+/* page.c */
+void sweep_write_page(const tp_sweep *s, FILE *out);
 /* formats.c: the sizes of the model, as members of an object */
 void sweep_json_model(tp_buf *b, const tp_sweep *s);
 

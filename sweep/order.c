@@ -37,7 +37,8 @@ static int by_cost(const void *x, const void *y)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b)
+/* Is a no worse than b in time, traffic and VMEM, and better in one of them? */
+static bool dominates(const tp_sweep_cell *a, const tp_sweep_cell *b)
 {
     return seconds_of(a) <= seconds_of(b) && bytes_of(a) <= bytes_of(b) && vmem_of(a) <= vmem_of(b) &&
            (seconds_of(a) < seconds_of(b) || bytes_of(a) < bytes_of(b) || vmem_of(a) < vmem_of(b));
@@ -53,7 +54,7 @@ static void mark_pareto(tp_sweep *s)
     for (uint32_t i = 0; i < n; i++) {
         bool dominated = !s->cells[best[i]].cost.known;
         for (uint32_t l = 0; l < kept && !dominated; l++)
-            dominated = tp_sweep_dominates(&s->cells[list[l]], &s->cells[best[i]]);
+            dominated = dominates(&s->cells[list[l]], &s->cells[best[i]]);
         s->cells[best[i]].pareto = !dominated;
         if (!dominated)
             list[kept++] = best[i];

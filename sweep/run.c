@@ -63,7 +63,8 @@ static int rank_of(tp_sweep_verdict v)
     return v == TP_CELL_LEGAL ? 0 : v == TP_CELL_UNKNOWN ? 1 : 2;
 }
 
-tp_sweep_opinion sweep_join(const tp_sweep_opinion *a, const tp_sweep_opinion *b)
+/* Codes of both, ascending, and the worse verdict; the first one's texts where it has some. */
+static tp_sweep_opinion join(const tp_sweep_opinion *a, const tp_sweep_opinion *b)
 {
     if (rank_of(a->verdict) != rank_of(b->verdict))
         return rank_of(a->verdict) > rank_of(b->verdict) ? *a : *b;
@@ -206,7 +207,7 @@ static void join_all(sweep_run *run)
     int target = tp_sweep_axis_of(s, TP_SWEEP_TARGET);
     for (uint32_t i = 0; i < s->ncells; i++) {
         uint32_t base = target < 0 ? i : tp_sweep_with(s, i, (uint32_t)target, 0);
-        s->cells[i].said = sweep_join(&s->cells[i].said, &run->others_say[base]);
+        s->cells[i].said = join(&s->cells[i].said, &run->others_say[base]);
     }
 }
 

@@ -128,8 +128,6 @@ tp_sweep_opinion tp_sweep_lint(tp_sweep *s, const tp_sweep_options *o, uint32_t 
 /* order.c: legal cells, best first: by the model's time, then traffic, then VMEM. Their number in *n. */
 const uint32_t *tp_sweep_best(tp_arena *a, const tp_sweep *s, uint32_t *n);
 uint32_t tp_sweep_count(const tp_sweep *s, tp_sweep_verdict v);
-/* Is a no worse than b in time, traffic and VMEM, and better in one of them? */
-bool tp_sweep_dominates(const tp_sweep_cell *a, const tp_sweep_cell *b);
 /* Marks the legal cells that no other one dominates; groups the others by rule, and asks lint once for each group. */
 void tp_sweep_rank(tp_sweep *s, const tp_sweep_options *o);
 

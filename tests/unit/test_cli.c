@@ -475,6 +475,19 @@ static void usage(void **state)
 }
 
 /* What the total line under -q says, and which lines it leaves. */
+/* A wrong value says where it stands. */
+static void values_name_their_place(void **state)
+{
+    place *p = *state;
+    const char *settings = put(p, "settings.json", "{\"target\": \"tpu-v99\"}", 21);
+    outcome there = RUN(p->a, "lint", "--config", settings, "matmul"),
+            here = RUN(p->a, "lint", "--config", "none", "--target", "tpu-v99", "matmul");
+    assert_int_equal(there.exit, 2);
+    assert_true(contains(there.err, tp_printf(p->a, "not from the command line: --target (%s)", settings).p));
+    assert_int_equal(here.exit, 2);
+    assert_false(contains(here.err, "not from the command line"));
+}
+
 static void quiet_keeps_the_total(void **state)
 {
     place *p = *state;
@@ -715,6 +728,7 @@ int main(void)
         IN_PLACE(folders_of_tools_are_left_out),
         IN_PLACE(standard_input),
         IN_PLACE(usage),
+        IN_PLACE(values_name_their_place),
         IN_PLACE(memory_table),
         IN_PLACE(exit_codes_of_many),
         IN_PLACE(quiet_keeps_the_total),

@@ -1,4 +1,4 @@
-/* Which pairs of sizes stand together in a case: counted by kernels/pairs.c and
+/* Which pairs of sizes stand together in a case: counted by kernels/trial/pairs.c and
  * by brute force, on random cases; what is left is named, and counted beyond the list. */
 #include <stdlib.h>
 
