@@ -261,11 +261,13 @@ static void write_end(tp_writing *w, const tp_report *r, FILE *out)
     tp_page p = {.r = r, .a = tp_arena_child(w->arena), .out = out};
     state *x = w->state = w->state ? w->state : TP_NEW(w->arena, state);
     tp_counts t = {0};
+    uint32_t clean = 0;
     for (uint32_t i = 0; i < r->specs.len; i++) {
         tp_counts c = tp_count(&r->specs.at[i]);
         t.violated += c.violated + c.vacuous;
         t.unknown += c.unknown;
         t.proven += c.proven;
+        clean += tp_is_clean(&r->specs.at[i]);
     }
     tp_html_raw(
         &p,
@@ -281,8 +283,11 @@ static void write_end(tp_writing *w, const tp_report *r, FILE *out)
         tp_html_raw(&p, tp_page_style[i]);
     fprintf(out,
             "</style></head><body><a class=\"skip\" href=\"#main\">To the findings</a><header><h1>tileproof</h1><p>%u "
-            "spec%s: %u violated, %u unknown, %u proven</p>",
-            r->specs.len, r->specs.len == 1 ? "" : "s", t.violated, t.unknown, t.proven);
+            "spec%s",
+            r->specs.len, r->specs.len == 1 ? "" : "s");
+    if (r->specs.len > 1)
+        fprintf(out, ", %u clean", clean);
+    fprintf(out, ": %u violated, %u unknown, %u proven</p>", t.violated, t.unknown, t.proven);
     write_sweep(&p);
     tp_html_raw(&p, "</header><main id=\"main\">\n");
     tp_html_raw(&p, tp_page_patterns);
