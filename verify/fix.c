@@ -108,7 +108,8 @@ static bool is_open(const tp_job *j)
 
 typedef enum trial_result {
     FAILS,
-    DIFFERS, /* it would stand, but results differ from the reference */
+    DIFFERS, /* it would stand, but results differ from the reference, */
+    TRAPS,   /* or an execution breaks another rule */
     AGREES,  /* results agree, but some other finding is new */
     STANDS
 } trial_result;
@@ -225,7 +226,8 @@ static bool is_known_trap(const trier *t, const tp_finding *f, const char *rule)
 typedef enum few_cases {
     FEW_SILENT, /* nothing was compared */
     FEW_AGREE,
-    FEW_DIFFER
+    FEW_DIFFER,
+    FEW_TRAP
 } few_cases;
 
 /* A few cases alone: most changes of what is computed differ in each. */
@@ -247,8 +249,10 @@ static few_cases run_few_cases(const trier *t, tp_str text, const tp_finding *f)
     few_cases answer = e && e->equal ? FEW_AGREE : FEW_SILENT;
     for (uint32_t i = 0; e && i < e->cases.len; i++) {
         const tp_case_result *r = &e->cases.at[i];
-        if (r->outcome == TP_DIFFERENT || (r->outcome == TP_TRAPPED && !is_known_trap(t, f, r->trap.rule)))
+        if (r->outcome == TP_DIFFERENT)
             answer = FEW_DIFFER;
+        else if (r->outcome == TP_TRAPPED && answer != FEW_DIFFER && !is_known_trap(t, f, r->trap.rule))
+            answer = FEW_TRAP;
     }
     tp_job_free(&trial);
     return answer;
@@ -300,7 +304,7 @@ static bool narrows_well(const trier *t, tp_str text)
 
 static trial_result try_one(trier *t, tp_str text, const tp_finding *f, const tp_fix *fix, bool *another)
 {
-    if (is_executed(f) ? try_few_cases(t, text, f) == FEW_DIFFER : has_text(t->others.at, t->others.len, text))
+    if (is_executed(f) ? try_few_cases(t, text, f) >= FEW_DIFFER : has_text(t->others.at, t->others.len, text))
         return FAILS;
     trial_result result = whole_trial(t, text, f, another);
     if (result == STANDS && fix->narrows && !narrows_well(t, text))
@@ -308,8 +312,9 @@ static trial_result try_one(trier *t, tp_str text, const tp_finding *f, const tp
     if (result != STANDS || is_executed(f) || f->verdict == TP_ADVICE || /* it is proven to compute the same */
         has_text(t->agreed.at, t->agreed.len, text))
         return result;
-    if (try_few_cases(t, text, f) == FEW_DIFFER)
-        return DIFFERS;
+    few_cases few = try_few_cases(t, text, f);
+    if (few >= FEW_DIFFER)
+        return few == FEW_DIFFER ? DIFFERS : TRAPS;
     tp_push(t->j->arena, t->agreed, text);
     return result;
 }
@@ -370,7 +375,8 @@ static trial_result try_or_failed_before(trier *t, const tp_finding *f, const tp
 typedef struct fixing {
     const tp_fix *survivor; /* the first that stands, else the first one after which results agree */
     tp_str differs;         /* the title of the first after which they do not, */
-    bool open;              /* ... and something else is violated then: that may be why */
+    bool open;              /* ... and something else is violated then: that may be why; */
+    tp_str traps;           /* or an execution breaks another rule */
 } fixing;
 
 static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, fixing *x)
@@ -389,6 +395,8 @@ static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, 
             x->differs = fix->title;
             x->open = t->open.len > 0;
         }
+        if (result == TRAPS && !x->traps.n)
+            x->traps = fix->title;
     }
 }
 
@@ -396,10 +404,10 @@ static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, 
  * then, which a change of one place may mend. */
 static const tp_fix *find_fix(trier *t, tp_finding *f)
 {
-    fixing x = {NULL};
+    fixing x = {.survivor = NULL};
     uint32_t own = f->proposals.len;
     try_proposals(t, f, 0, false, &x);
-    if (x.differs.n && !x.survivor && t->s->execute && !t->repaired) {
+    if ((x.differs.n || x.traps.n) && !x.survivor && t->s->execute && !t->repaired) {
         t->repaired = true;
         tp_propose_repairs(t->j, f);
         try_proposals(t, f, own, false, &x);
@@ -407,6 +415,9 @@ static const tp_fix *find_fix(trier *t, tp_finding *f)
     if (x.differs.n && !x.survivor)
         f->help = tp_printf(t->j->arena, "to %.*s would remove this, but results then differ from the reference%s",
                             TP_FMT(x.differs), x.open ? "; what else is violated may be why" : "");
+    else if (x.traps.n && !x.survivor)
+        f->help = tp_printf(t->j->arena, "to %.*s would remove this, but executions then break another rule",
+                            TP_FMT(x.traps));
     try_proposals(t, f, 0, true, &x);
     return x.survivor;
 }

@@ -265,20 +265,38 @@ tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
     return c->rests_on ? tp_basis_join(a->arena, basis, tp_str_c(c->rests_on)) : basis;
 }
 
-/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say, or another place trapped first. */
-static int replay(tp_analysis *a, const tp_claim *c, const int64_t *env)
+/* 1: the machine trapped with this rule, 0: it ran to the end, -1: cannot say, or another place trapped first. `t` is
+ * the trap. */
+static int replay(tp_analysis *a, const tp_claim *c, const int64_t *env, tp_trapped *t)
 {
-    tp_trapped t = {.arena = a->arena};
-    int answer = a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, &t) : -1;
+    int answer = a->o->replay ? a->o->replay(a->o->replay_ctx, a->k, env, a->rule->code, t) : -1;
     bool of_origin = c->origin.n && tp_str_eq(c->origin, c->subject); /* whatever it is that it gets to */
-    bool meant = tp_traps_there(a, of_origin ? t.subject : c->subject, c->executed ? &c->loc : &t.loc, &t) &&
-                 (!c->origin.n || !t.origin.n || tp_str_eq(c->origin, t.origin));
+    bool meant = tp_traps_there(a, of_origin ? t->subject : c->subject, c->executed ? &c->loc : &t->loc, t) &&
+                 (!c->origin.n || !t->origin.n || tp_str_eq(c->origin, t->origin));
     return answer == 1 && !meant ? -1 : answer;
+}
+
+/* Where only a necessary condition is known, the step that satisfies it need not be the one that traps: the machine
+ * says which one does. Returns the environment of that step. */
+static const int64_t *tell_trap(tp_analysis *a, const tp_trapped *t, const int64_t *env, tp_witness *w)
+{
+    int64_t *there = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
+    memcpy(there, env, tp_sym_count(a->p) * sizeof *there);
+    w->step.len = 0;
+    for (uint32_t i = 0; i < t->step.len; i++) {
+        tp_push(a->arena, w->step, t->step.at[i]);
+        for (uint32_t x = 0; x < a->k->naxes; x++)
+            if (tp_str_eq(a->k->axes[x].name, t->step.at[i].name))
+                there[a->k->axes[x].sym] = t->step.at[i].value;
+    }
+    w->detail = t->message;
+    return there;
 }
 
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)
 {
-    int replayed = d.verdict == TP_VIOLATED ? replay(a, c, d.env) : -1;
+    tp_trapped trap = {.arena = a->arena};
+    int replayed = d.verdict == TP_VIOLATED ? replay(a, c, d.env, &trap) : -1;
     if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
         d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
     if (d.verdict == TP_UNKNOWN && c->executed && tp_runs_to_the_end(a))
@@ -296,9 +314,10 @@ tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, co
         f->message = tp_message(a, "could not decide: %.*s", TP_FMT(c->proven));
     if (d.verdict == TP_VIOLATED) {
         tp_witness *w = tp_make_witness(a, c, d.env);
+        bool told = c->approximate && trap.step.len;
         f->witness = w;
         tp_table_reads reads = reads_of(a, c);
-        tp_witness_tables(a, &reads, d.env, w);
+        tp_witness_tables(a, &reads, told ? tell_trap(a, &trap, d.env, w) : d.env, w);
         if (!a->o->verdicts_only && c->goal.id && !c->unconditional) /* several questions have no goal */
             f->holds_when = tp_holds_when(a, c, d.env);
         if (f->holds_when.n)

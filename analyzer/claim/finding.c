@@ -47,6 +47,7 @@ void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
     if (trap->loc.end > trap->loc.start)
         f->loc = trap->loc;
     f->witness->step.len = 0;
+    f->witness->detail = (tp_str){NULL, 0};
     for (uint32_t i = 0; i < trap->step.len; i++)
         tp_push(trap->arena, f->witness->step, trap->step.at[i]);
     if (rule->trap_help)

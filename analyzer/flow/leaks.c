@@ -174,8 +174,32 @@ static void propose_start(tp_analysis *a, tp_finding *f, const tp_leak *l, tp_st
     tp_propose(a, f, tp_message(a, "start with `if %.*s: %.*s[...] = 0`", TP_FMT(when), TP_FMT(name)), &edit, 1);
 }
 
-/* if k == 0: acc[...] = 0, in front of the body: at the start of the longest
- * run of the fastest axes that helps, since it may not forget what it summed. */
+/* The first of the fastest axes along which no output changes its block, and all behind it; naxes: there is none. */
+static uint32_t reduction_axes(tp_analysis *a)
+{
+    uint32_t first = 0;
+    for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
+        bool mentioned[TP_MAX_AXES];
+        tp_map_tells_axes(a, &a->k->operands[i], mentioned);
+        for (uint32_t x = first; x < a->k->naxes; x++)
+            first = mentioned[x] ? x + 1 : first;
+    }
+    return first;
+}
+
+/* "j == 0 and k == 0": the first step along these axes and all behind them; empty: cores share the steps of one of
+ * them. */
+static tp_str first_step(tp_analysis *a, uint32_t first)
+{
+    tp_buf axes = {.arena = a->arena};
+    for (uint32_t x = first; x < a->k->naxes; x++)
+        if (!a->k->axes[x].parallel)
+            tp_buf_printf(&axes, "%s%.*s == 0", axes.n ? " and " : "", TP_FMT(a->k->axes[x].name));
+    return first < a->k->naxes && !a->k->axes[first].parallel ? tp_buf_view(&axes) : (tp_str){NULL, 0};
+}
+
+/* if k == 0: acc[...] = 0, in front of the body: in the first step on each block of the outputs, else at the start of
+ * the longest run of the fastest axes that helps, since it may not forget what it summed. */
 static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     const tp_json *body = tp_json_get(a->k->doc, "kernel");
@@ -188,13 +212,11 @@ static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
     tp_str margin = {text.p + from, at - from};
     if (when.n)
         propose_start(a, f, l, when, at, margin);
-    for (uint32_t first = 0; first < a->k->naxes; first++) {
-        tp_buf axes = {.arena = a->arena};
-        for (uint32_t x = first; x < a->k->naxes; x++)
-            if (!a->k->axes[x].parallel)
-                tp_buf_printf(&axes, "%s%.*s == 0", axes.n ? " and " : "", TP_FMT(a->k->axes[x].name));
-        if (axes.n && !a->k->axes[first].parallel)
-            propose_start(a, f, l, tp_buf_view(&axes), at, margin);
+    uint32_t own = reduction_axes(a);
+    for (uint32_t n = 0; n <= a->k->naxes; n++) {
+        tp_str axes = first_step(a, n ? n - 1 : own);
+        if (axes.n && n != own + 1)
+            propose_start(a, f, l, axes, at, margin);
     }
 }
 
@@ -233,6 +255,8 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
     } else {
         const tp_axis *x = l->birth == TP_BIRTH_SCRATCH ? forgetful_axis(a) : NULL;
         tp_str when = new_block(a, &a->k->operands[l->operand]);
+        if (!when.n)
+            when = first_step(a, reduction_axes(a));
         f->help = x        ? tp_message(a,
                                         "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
                                                "`%.*s` \"arbitrary\", or initialise it in each step",
@@ -396,7 +420,7 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         tp_finding *found = tp_claim_record(a, &c, d, &env);
         if (found->verdict != TP_VIOLATED)
             continue;
-        if (s->kind == TP_SINK_OUTPUT)
+        if (s->kind == TP_SINK_OUTPUT && !found->witness->detail.n)
             found->witness->detail = tp_message(
                 a, strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0 ? "%.*s is not written" : "%.*s depends on them",
                 TP_FMT(element_text(a, f, &a->k->operands[s->operand], env)));

@@ -62,7 +62,7 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
         c.premises[c.npremises++] = mk(a, TP_E_GE, u->size, num(a, 1));
     const int64_t *env;
     tp_finding *found = tp_claim_check(a, &c, &env);
-    if (found->verdict != TP_VIOLATED)
+    if (found->verdict != TP_VIOLATED || found->witness->detail.n)
         return;
     int64_t start = 0, size = 1, extent = 0, last;
     tp_expr_eval(a->p, u->value, env, &start);

@@ -84,8 +84,9 @@ static void decide(hazard *h, const tp_expr *reader)
     tp_finding *f = tp_claim_record(h->a, c, d, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    f->witness->detail =
-        tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
+    if (!f->witness->detail.n)
+        f->witness->detail =
+            tp_message(h->a, "what that step writes is read at step %.*s", TP_FMT(tp_axes_text(h->a, reader, env)));
     f->help = TP_S("give the input the output's index map, so that each block is read before it is written, or write "
                    "to an array of its own");
     tp_propose_axis(h->a, f, h->in);

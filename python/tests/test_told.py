@@ -229,3 +229,33 @@ def in_two_passes(x):
 def test_a_consequence_names_no_line_of_the_spec():
     f = found(tileproof.check(in_two_passes, X), "TP401")
     assert re.match(rf"the fix of TP402 of `o` removes this, too; written at .*test_told\.py:{line_of('# in the second pass')}: ", f.note), f
+
+
+def total(x):
+    def body(x_ref, o_ref, acc_ref):
+        acc_ref[...] += x_ref[...]
+
+        @pl.when(pl.program_id(1) == pl.num_programs(1) - 1)
+        def _():
+            o_ref[...] = acc_ref[...]
+
+    return pl.pallas_call(body, grid=(8, 2), in_specs=[pl.BlockSpec((8, 128), lambda i, k: (i, k))], out_specs=pl.BlockSpec((8, 128), lambda i, k: (i, 0)),
+                          out_shape=jax.ShapeDtypeStruct((64, 128), F32), scratch_shapes=[pltpu.VMEM((8, 128), F32)])(x)
+
+
+def test_a_fix_that_was_tried_is_told():
+    f = found(tileproof.check(total, X), "TP404")
+    assert f.help == "start with `if j == 0: acc[...] = 0` (all rules re-checked)", f
+
+
+def test_what_calls_share_is_told_once():
+    text = str(tileproof.check(lambda x: total(total(total(jnp.tile(x, (1, 1)))[:, :128].repeat(2, 1)).repeat(2, 1)), X))
+    assert text.count("violated[TP404]") == 1 and "the same in 2 more calls" in text, text
+
+
+def test_a_line_of_two_statements_is_quoted_whole():
+    def far(x):
+        rows = pl.BlockSpec((8, 256), lambda i: (i + 8, 0)); out = pl.BlockSpec((8, 256), lambda i: (i, 0))  # noqa: E702  far rows
+        return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=8, in_specs=[rows], out_specs=out, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
+
+    assert ": `rows = pl.BlockSpec((8, 256), lambda i: (i + 8, 0)); out = " in str(found(tileproof.check(far, X), "TP101"))

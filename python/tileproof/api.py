@@ -9,7 +9,7 @@ import html
 import pathlib
 import re
 import tempfile
-from typing import Any, Callable, ClassVar, Iterator, Mapping
+from typing import Any, Callable, ClassVar, Iterator, Mapping, Sequence
 
 from . import binary, places
 from .errors import NotExecuted, TileproofError, Unsupported
@@ -126,7 +126,7 @@ class Report:
         head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
         if self.refused:
             head += f", {len(self.refused)} not imported"
-        return "\n".join([head, *map(str, bad), *map(str, unknown), *(f"not imported: {r}" for r in self.refused), *(f"note: {t}" for t in self.assumed)])
+        return "\n".join([head, *_told(bad), *_told(unknown), *(f"not imported: {r}" for r in self.refused), *(f"note: {t}" for t in self.assumed)])
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Kernel, rule, verdict, text: findings with their text, then what is proven, a row for each rule."""
@@ -169,6 +169,8 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
+        if (fix := f.get("fix")) and f["verdict"] == "violated" and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
+            text["help"] = _fix(spec, fix, f, lines)
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
@@ -178,6 +180,24 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
                            python=places.of_finding(spec, f, lines),
                            grid=places.of_pointer(spec, "/grid") if f["rule"] in WINDOWS and f["verdict"] == "violated" else None, **text))
     return out
+
+
+def _told(findings: list[Finding]) -> list[str]:
+    """Their texts; what several calls of one kernel share, once."""
+    times = collections.Counter(map(str, findings))
+    return [text + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else "") for text, n in times.items()]
+
+
+def _unquoted(text: str) -> str:
+    return re.sub('["`]', "", text)
+
+
+def _fix(spec: dict[str, Any], fix: dict[str, Any], f: dict[str, Any], lines: list[str]) -> str:
+    """The change that was tried, and where in Python it is one, where it is of another statement than the finding."""
+    text = "\n".join(lines)
+    edited = places.of_line(spec, text, text.encode()[:fix["edits"][0]["start"]].count(b"\n") + 1) if fix["edits"] else None
+    where = f", at {places.shown(edited)}" if edited and edited not in (places.of_pointer(spec, ""), places.of_finding(spec, f, lines)) else ""
+    return f"{places.named(spec, fix['title'])}{where} (all rules re-checked)"
 
 
 def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True,
@@ -236,6 +256,7 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     Without `atol`, an element may also differ by what rounding makes of the
     reference itself: as far as it moves where its inputs move by 16 units of
     float32, jumps of decisions apart. Of sums that cancel nothing else is left.
+    An integer may be what the reference gives where its floats are rounded otherwise.
     `blame`: whether to look for the place where a difference begins, some seconds at most.
     Raises Unsupported for what the importer or the engine cannot follow.
     """
@@ -247,7 +268,8 @@ def assert_equivalent(fn: Callable[..., Any], reference: Callable[..., Any], *ar
     differs = functools.partial(difference, want=want, rtol=rtol, atol=atol)
     got = jax.tree_util.tree_leaves(calls.value)
     if (said := differs(got)) is not None and atol is None:
-        said = differs(got, noise=_noise(reference, args, want))
+        differs = functools.partial(differs, noise=_noise(reference, args, want), either=_rerounded(reference, args, want))
+        said = differs(got)
     if said is not None:
         raise AssertionError(said + (_blame(fn, reference, args, len(calls), differs) if blame else ""))
     return len(calls)
@@ -291,8 +313,21 @@ def _noise(reference: Callable[..., Any], args: tuple[Any, ...], want: list[Any]
     return [np.where(np.isfinite(m), m, 0) / 3 for m in moved]
 
 
-def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None, noise: list[Any] | None = None) -> str | None:
-    """What of the results is not what the reference says; None: nothing. `noise`: how far elements of floats may be off besides."""
+def _rerounded(reference: Callable[..., Any], args: tuple[Any, ...], want: list[Any]) -> list[list[Any]]:
+    """What integers of the reference, which floats decide, may be besides."""
+    from . import rerounded
+
+    if not any(getattr(w, "dtype", None) is not None and w.dtype.kind in "iu" for w in want):
+        return []
+    try:
+        return rerounded.integers(reference, args)
+    except Exception:  # noqa: BLE001  it looks at values
+        return []
+
+
+def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float | None, noise: list[Any] | None = None, either: Sequence[list[Any]] = ()) -> str | None:
+    """What of the results is not what the reference says; None: nothing. `noise`: how far elements of floats may be off besides;
+    `either`: results that elements of integers may have besides."""
     import numpy as np
 
     if not got:
@@ -310,6 +345,8 @@ def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float 
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
         with np.errstate(invalid="ignore"):  # inf - inf
             wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b) + (noise[n] if noise and default else 0))))
+        if default == 0:
+            wrong &= ~np.logical_or.reduce([np.zeros_like(wrong), *(a == np.asarray(e[n], np.float64) for e in either)])
         if wrong.any():
             return f"result {n} differs from the reference in {_worst(a, b, wrong)}"
     return None

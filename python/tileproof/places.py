@@ -189,14 +189,14 @@ def keyword(place: str, name: str) -> str | None:
 
 @functools.lru_cache(maxsize=32)
 def _statements(source: str) -> dict[int, ast.stmt]:
-    """The innermost simple statement of every line."""
+    """The innermost simple statement of every line; of a line with several, none."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return {}
-    lines: dict[int, ast.stmt] = {}
-    for node in ast.walk(tree):  # outer ones first
+    lines: dict[int, list[ast.stmt]] = {}
+    for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                lines[line] = node
-    return lines
+                lines.setdefault(line, []).append(node)
+    return {line: made[0] for line, made in lines.items() if len(made) == 1}
