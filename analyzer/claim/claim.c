@@ -180,7 +180,9 @@ static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
     tp_obligation o = tp_claim_obligation(a, c);
     if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
-    return tp_has_entries(a->k) ? tp_decide_reading(a, &o) : tp_prove(a->prover, &o);
+    if (tp_has_entries(a->k))
+        return c->only_proof ? tp_claim_proof(a, c) : tp_decide_reading(a, &o);
+    return tp_prove(a->prover, &o);
 }
 
 static tp_decision decide_with_facts(tp_analysis *a, tp_claim *c)

@@ -83,6 +83,7 @@ typedef struct tp_claim {
     const struct tp_claim *beside; /* others that its finding stands for: a precondition is one of all of them */
     uint32_t nbeside;
     bool unconditional; /* no condition on sizes is enough */
+    bool only_proof;    /* no contents of tables are looked for: what is violated may not be */
     bool any_case;      /* asked for the verdict alone: the case that is found may be any */
     bool executed; /* where the goal fails, the machine traps in this statement: what is unknown is proven where it runs
                       to the end */

@@ -270,7 +270,7 @@ static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, c
     const tp_expr *element = tp_part_symbols(a);
     tp_expr premises[TP_MAX_AXES];
     tp_var vars[TP_MAX_RANK];
-    tp_claim c = {.premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank};
+    tp_claim c = {.premises = premises, .subject = o->name, .extra = vars, .nextra = o->rank, .only_proof = true};
     around loops = {.n = 0};
     TP_VEC(writing) all = {0};
     uint32_t most = sizeof loops.loop / sizeof *loops.loop, depth = 0;

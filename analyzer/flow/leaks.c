@@ -389,6 +389,15 @@ static bool never_written(const tp_analysis *a, const tp_sink *s, const tp_leak 
            !l->read && tp_is_far(&a->k->operands[s->operand]);
 }
 
+/* Of what is not proven, or refuted for sure, the only run tells, if there is one. */
+static tp_decision decide_or_run(tp_analysis *a, tp_claim *c)
+{
+    tp_decision d = tp_claim_decide(a, c);
+    if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c->approximate) && tp_runs_to_the_end(a))
+        d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
+    return d;
+}
+
 static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool exact, uint32_t from, tally *t)
 {
     for (uint32_t i = 0; i < s->leaks.len; i++) {
@@ -400,12 +409,14 @@ static void check_sink(tp_analysis *a, const tp_flow *f, const tp_sink *s, bool 
         tp_claim c = claim_of(a, f, s, l);
         if (!kept && is_reported(a, from, &c))
             continue;
-        tp_decision d = tp_claim_decide(a, &c);
-        if (d.verdict != TP_PROVEN && (d.verdict == TP_UNKNOWN || c.approximate) && tp_runs_to_the_end(a))
-            d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
-        if (d.verdict != TP_PROVEN && never_written(a, s, l) && !tp_is_shard(&a->k->operands[s->operand]) &&
-            flow_all_written(a, f, s->operand, &t->grade, &t->rests_on))
+        bool far = never_written(a, s, l) && !tp_is_shard(&a->k->operands[s->operand]);
+        c.only_proof = far; /* contents of tables that break it cost more than a proof that all is written */
+        tp_decision d = decide_or_run(a, &c);
+        if (d.verdict != TP_PROVEN && far && flow_all_written(a, f, s->operand, &t->grade, &t->rests_on))
             continue;
+        c.only_proof = false;
+        if (d.verdict != TP_PROVEN && far && tp_has_entries(a->k))
+            d = decide_or_run(a, &c);
         if (d.verdict == TP_PROVEN) {
             t->rests_on = tp_basis_join(a->arena, t->rests_on, tp_claim_basis(a, &c));
             t->grade = d.grade > t->grade ? d.grade : t->grade;
