@@ -314,11 +314,23 @@ static void compute_normals(tp_dtype t, const multiples *m, double *to)
         to[m->at[k]] = rounds && least[k] == most[k] ? value[k] : m->factor[k] * tp_normal_of(m->u[k], m->v[k]);
 }
 
+/* A strip of normal numbers: the frequent family, and nothing else is to be decided. */
+static void draw_normals(multiples *m, size_t n, tp_rng *rng)
+{
+    m->n = n;
+    for (size_t k = 0; k < n; k++) {
+        m->at[k] = k;
+        m->factor[k] = 1;
+        tp_rng_units(rng, &m->u[k], &m->v[k]);
+    }
+}
+
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream)
 {
     tp_rng rng = tp_rng_new(seed, stream);
     place p = place_new(t);
-    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype);
+    bool placed = (int)family >= TP_INPUT_FIRST_PLACED, real = tp_is_float(t->dtype),
+         normals = real && family == TP_INPUT_NORMAL, byte = tp_dtype_info(t->dtype)->bits <= 8;
     drawn d = plain(0);
     double reals[STRIP];
     int64_t most = family == TP_INPUT_INTEGERS ? range : 8, integers[STRIP];
@@ -326,7 +338,9 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
     for (size_t from = 0, n; from < t->n; from += n) {
         n = t->n - from < STRIP ? t->n - from : STRIP;
         normal.n = 0;
-        for (size_t k = 0; k < n; k++) {
+        if (normals)
+            draw_normals(&normal, n, &rng);
+        for (size_t k = 0; k < n && !normals; k++) {
             if (real) {
                 d = real_value(family, &p, from + k, &rng, range, d, seed, stream);
                 reals[k] = d.value;
@@ -344,7 +358,7 @@ void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed,
                 place_next(&p);
         }
         compute_normals(t->dtype, &normal, reals);
-        for (size_t k = 0; k < n && real; k++)
+        for (size_t k = 0; k < n && real && byte; k++)
             reals[k] = tp_dtype_moderate(t->dtype, reals[k]);
         if (real)
             tp_put_row_f64(t->dtype, t->data, from, n, reals);
