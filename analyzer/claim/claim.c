@@ -175,13 +175,13 @@ bool tp_claim_has_ranges(tp_analysis *a, const tp_claim *c)
     return has_ranges(a, &o);
 }
 
-static tp_decision decide_given(tp_analysis *a, const tp_claim *c)
+static tp_decision decide_given(tp_analysis *a, tp_claim *c)
 {
     tp_obligation o = tp_claim_obligation(a, c);
     if (tp_exprs_overflowed(a->p)) /* something became the constant 0 */
         return (tp_decision){.verdict = TP_UNKNOWN, .reason = TP_S("an expression is too large")};
     if (tp_has_entries(a->k))
-        return c->only_proof ? tp_claim_proof(a, c) : tp_decide_reading(a, &o);
+        return c->only_proof ? tp_claim_proof(a, c) : tp_decide_reading(a, &o, &c->held);
     return tp_prove(a->prover, &o);
 }
 
@@ -264,6 +264,7 @@ tp_str tp_claim_basis(tp_analysis *a, const tp_claim *c)
 {
     tp_table_reads reads = reads_of(a, c);
     tp_str basis = tp_basis_join(a->arena, tp_str_c(tp_fact_names(c->given)), tp_table_basis(a, &reads));
+    basis = tp_basis_join(a->arena, basis, c->held);
     return c->rests_on ? tp_basis_join(a->arena, basis, tp_str_c(c->rests_on)) : basis;
 }
 

@@ -71,6 +71,7 @@ typedef struct tp_claim {
     const char *rests_on; /* codes of rules that it takes for granted, "…, …"; or NULL */
     bool large;           /* hardly true without the implicit facts: no search for a proof without them */
     unsigned given;       /* implicit facts among its premises; tp_claim_decide() adds those that it needs */
+    tp_str held;          /* what it says of tables beyond those that are read: "TP103, C1"; by tp_claim_decide() */
     tp_str subject;
     tp_loc loc;
     tp_str proven, violated; /* messages */
@@ -106,7 +107,7 @@ bool tp_close_reads(tp_analysis *a, tp_obligation *o, tp_table_reads *reads, int
 tp_expr tp_readable(tp_analysis *a, tp_expr e);
 /* Decide an obligation that may read tables; a counterexample has contents of
  * all tables bound in env, where they could be found. */
-tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o);
+tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *o, tp_str *basis);
 /* Add to w what these entries hold; what a claim that reads them rests on. */
 void tp_witness_tables(tp_analysis *a, const tp_table_reads *reads, const int64_t *env, tp_witness *w);
 tp_str tp_table_basis(tp_analysis *a, const tp_table_reads *reads);

@@ -664,7 +664,7 @@ static bool all_pinned(const tp_analysis *a, const tp_obligation *o)
 
 /* A counterexample for which no tables can be filled breaks some instance of a
  * contract that was left out: add it and ask again. */
-tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
+tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given, tp_str *basis)
 {
     enum { ROUNDS = 12 };
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, given->npremises + ROUNDS);
@@ -690,6 +690,8 @@ tp_decision tp_decide_reading(tp_analysis *a, const tp_obligation *given)
         ms += d.ms;
         d.ms = ms;
         bool found = d.verdict == TP_VIOLATED && tables_for(a, given, &reads, d.env, &broken);
+        if (d.verdict == TP_PROVEN)
+            *basis = tp_basis_join(a->arena, *basis, tp_table_basis(a, &reads));
         if (found || d.verdict == TP_PROVEN)
             return d;
         if (round < 2 && (a->k->ncontracts || a->least.len) && reads.len) {

@@ -25,6 +25,7 @@ static bool contradict(flow *f, tp_claim *c, tp_birth birth)
         f->out->given |= q.yes ? c->given : 0;
         q.basis = q.yes ? tp_claim_basis(f->a, c) : TP_S("");
         c->given = 0;
+        c->held = TP_S("");
         tp_push(f->a->arena, f->queries, q);
     }
     tp_str *basis = &f->out->covered[birth];

@@ -440,9 +440,50 @@ static void contents_are_named_where_earlier_steps_rest_on_them(void **state)
     unload(l);
 }
 
+/* A window by one table is inside by what contracts say of another one, or since they leave out the sizes at which it
+ * is not: these are named, too, and without them it is outside. */
+static void contracts_of_other_tables_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *contracts, *names[2];
+    } WAYS[] = {{"{\"id\": \"C1\", \"fact\": \"n[R - 1] == 1\"}", {"C1", "C1"}},
+                {"{\"id\": \"C1\", \"fact\": \"forall a < R: p[a] <= n[a]\"}, "
+                 "{\"id\": \"C2\", \"fact\": \"forall a < R: n[a] <= C - 1\"}",
+                 {"C1", "C2"}},
+                {"", {NULL}}};
+    for (size_t i = 0; i < sizeof WAYS / sizeof *WAYS; i++) {
+        tp_arena *a = tp_arena_new(0);
+        loaded *l = load_text(
+            tp_printf(
+                a,
+                "{\"tileproof\": 1, \"name\": \"other\", \"target\": \"none\", \"sizes\": {\"R\": {\"min\": 1, "
+                "\"max\": 2}, \"C\": {\"min\": 1, \"max\": 3}}, \"grid\": [{\"axis\": \"e\", \"steps\": \"R\"}], "
+                "\"scalar_prefetch\": [{\"name\": \"n\", \"dtype\": \"int32\", \"shape\": [\"R\"], \"values\": "
+                "{\"min\": 0, \"max\": \"%s\"}}, {\"name\": \"p\", \"dtype\": \"int32\", \"shape\": [\"R\"], "
+                "\"values\": {\"min\": 0, \"max\": \"R - 1\"}}], \"contracts\": [%s], \"inputs\": [{\"name\": \"x\", "
+                "\"dtype\": \"float32\", \"shape\": [\"2 * C\", 2], \"block_shape\": [2, 2], \"index_map\": "
+                "[\"p[e]\", 0]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [\"2 * R\", 2], "
+                "\"block_shape\": [2, 2], \"index_map\": [\"e\", 0]}], \"kernel\": [\"o[...] = x[...]\"]}",
+                i == 1 ? "C" : "C - 1", WAYS[i].contracts)
+                .p);
+        tp_arena_free(a);
+        assert_non_null(l->spec);
+        tp_analysis_result r = analyze(l, (tp_analysis_options){.prover = {.no_solver = true}});
+        const tp_finding *window = find_of(&r, "TP101", "x");
+        assert_int_equal(window->verdict, WAYS[i].names[0] ? TP_PROVEN : TP_VIOLATED);
+        for (size_t n = 0; n < 2 && WAYS[i].names[0]; n++)
+            if (!tp_basis_names(window->rests_on, WAYS[i].names[n]))
+                fail_msg("%zu: given %.*s", i, TP_FMT(window->rests_on));
+        unload(l);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents), cmocka_unit_test(regular_contents),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_contents),
+                                       cmocka_unit_test(regular_contents),
+                                       cmocka_unit_test(contracts_of_other_tables_are_named),
                                        cmocka_unit_test(sums_of_windows_that_may_miss),
                                        cmocka_unit_test(contents_are_named_where_earlier_steps_rest_on_them),
                                        cmocka_unit_test(pairs_are_what_each_of_them_is)};
