@@ -10,8 +10,9 @@ enum { MAX_TRIALS = 16, MAX_EXECUTED = 6, MAX_FIXES = 32 }; /* of one spec: host
 
 /* Elements that a case moves which is executed for a rule's fix (kernels/trial): some 10 ms, and some 0.2 s. */
 static const double LINT_EFFORT = 1 << 19, VERIFY_EFFORT = 1 << 23;
-/* What they may take all the same, where there is more to do for an element: of what is left, and turns of loops. */
-static const double FEW_SHARE = 1.0 / 32;
+/* What they may take all the same, where there is more to do for an element: units of the budget, as many whatever was
+ * spent before, so that a cache changes nothing; and turns of loops. */
+enum { LINT_UNITS = TP_UNITS_PER_SECOND / 4, VERIFY_UNITS = 4 * TP_UNITS_PER_SECOND };
 enum { FEW_STEPS = 1 << 16 };
 
 /* Another one of its rule, at its place, about its subject. */
@@ -268,7 +269,9 @@ static few_cases try_few_cases(trier *t, tp_str text, const tp_finding *f)
     if (t->slow)
         return FEW_SILENT;
     bool cut = b && b->cut;
-    int64_t share = tp_budget_share(b, FEW_SHARE);
+    int64_t share = b ? b->limit : 0, most = t->s->execute ? VERIFY_UNITS : LINT_UNITS;
+    if (b && share - b->spent > most)
+        b->limit = b->spent + most;
     few_cases answer = run_few_cases(t, text, f);
     tp_budget_close(b, share);
     t->slow = b && b->cut && !cut;
