@@ -354,12 +354,14 @@ static void rewrite_number(writer *w, const tp_node *n, place p)
             put_at(w, 1, p, TP_POWER_UNARY, TP_S("-inf"));
         return;
     }
+    /* what stands for infinity is seldom mistaken; where all that counts is near 0, many other numbers will do */
+    uint8_t rank = n->real > 1e6;
     for (int v = 0; v < 2; v++)
-        put(w, 0, at, "%d.0", v);
-    put_at(w, 0, p, TP_POWER_UNARY, tp_printf(w->c->arena, "-%.*s", TP_FMT(n->text)));
-    put_operator(w, 0, p, TP_S("1.0"), TP_O_TRUEDIV, n->text);
+        put(w, rank, at, "%d.0", v);
+    put_at(w, rank, p, TP_POWER_UNARY, tp_printf(w->c->arena, "-%.*s", TP_FMT(n->text)));
+    put_operator(w, rank, p, TP_S("1.0"), TP_O_TRUEDIV, n->text);
     for (uint32_t i = 0; i < w->nfloats; i++)
-        put(w, 0, at, "%.*s", TP_FMT(w->digits[i]));
+        put(w, rank, at, "%.*s", TP_FMT(w->digits[i]));
     for (uint32_t i = 0; i < w->nrefs; i++)
         put(w, 1, at, "%.*s[...]", TP_FMT(w->refs[i]));
 }
