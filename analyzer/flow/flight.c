@@ -613,8 +613,8 @@ static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, c
 {
     proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
     bool devices = !naming && tp_is_connected(a->k) && !x.f->gave_up.n;
-    if (!devices && tp_flow_no_events(x.f).n)
-        return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_events(x.f)};
+    if (!devices && tp_flow_no_memory(x.f).n)
+        return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
     flight_begin(&x);
     if (devices)
         return decide_on_devices(&x, at, basis);
