@@ -272,8 +272,35 @@ static bool is_written(const tp_ref *r)
     return !tp_inner_part(r, inner.first, inner.extent) || tp_box_holds(&r->cells, &inner);
 }
 
-/* End of a run: every in-range element must be defined; copy out. */
-static void end_run(tp_machine *m, uint32_t index)
+static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
+{
+    for (uint32_t a = naxes; a-- > 0 && g->total; step /= g->steps[a])
+        g->at[a] = step % g->steps[a];
+}
+
+/* Each axis at its place; has a parallel one moved? */
+static bool set_axes(tp_machine *m)
+{
+    const tp_grid *g = &m->grid;
+    bool moved = false;
+    for (uint32_t a = 0; a < m->k->naxes; a++) {
+        int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
+        moved |= m->k->axes[a].parallel && *now != c;
+        *now = c;
+    }
+    return moved;
+}
+
+/* What is wrong with a block that is copied out is told of the last step on it, not of the one that moves on. */
+static void stand_at(tp_machine *m, int64_t step)
+{
+    m->step = step;
+    begin_at(&m->grid, m->k->naxes, step);
+    set_axes(m);
+}
+
+/* End of a run, whose last step was `last`: every in-range element must be defined; copy out. */
+static void end_run(tp_machine *m, uint32_t index, int64_t last)
 {
     tp_ref *r = &m->refs[index];
     if (!r->resident)
@@ -288,6 +315,7 @@ static void end_run(tp_machine *m, uint32_t index)
         if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))
             continue;
         tp_str e = tp_element_text(m, r, i);
+        stand_at(m, last);
         if (!(o & TP_ORIGIN_STORED)) /* born here and still as it was */
             tp_trap_raise(m, TP_RULE_OUTPUT_COVERAGE, r->operand->name,
                           "%.*s is not written before its block is copied out", TP_FMT(e));
@@ -501,7 +529,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
             continue;
         }
         tp_flight_window(m, i);
-        end_run(m, i);
+        end_run(m, i, m->step - 1);
         set_window(&m->refs[i], start);
         tp_place_window(m, &m->refs[i]);
         begin_run(m, i);
@@ -653,25 +681,6 @@ void tp_walk_prepare(tp_machine *m)
     tp_quick_prepare(m);
 }
 
-static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
-{
-    for (uint32_t a = naxes; a-- > 0 && g->total; step /= g->steps[a])
-        g->at[a] = step % g->steps[a];
-}
-
-/* Each axis at its place; has a parallel one moved? */
-static bool set_axes(tp_machine *m)
-{
-    const tp_grid *g = &m->grid;
-    bool moved = false;
-    for (uint32_t a = 0; a < m->k->naxes; a++) {
-        int64_t c = g->order[a] ? g->order[a][g->at[a]] : g->at[a], *now = &m->env[m->k->axes[a].sym];
-        moved |= m->k->axes[a].parallel && *now != c;
-        *now = c;
-    }
-    return moved;
-}
-
 static void advance(tp_machine *m)
 {
     tp_grid *g = &m->grid;
@@ -691,7 +700,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         tp_spend(m->arena, 16 + 8 * tp_noperands(m->k));
         bool parallel_changed = set_axes(m) || m->step == from;
         for (uint32_t i = m->k->ninputs; m->joined && i < m->k->ninputs + m->k->noutputs; i++)
-            end_run(m, i);
+            end_run(m, i, m->step - 1);
         int64_t steps = tp_join(m, to - m->step);
         m->at = NULL;
         tp_exec_spend(m, steps * work);
@@ -714,7 +723,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         tp_exchange_leave(m);
     tp_refuse_flights(m, "when the kernel ends");
     for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
-        end_run(m, i);
+        end_run(m, i, m->step);
     tp_join_end(m);
     for (uint32_t i = 0; m->joined && i < m->k->ninputs; i++)
         tp_place_window(m, &m->refs[i]);
