@@ -307,7 +307,6 @@ static void walk_start(flow *f, const tp_statement *s)
         map_access(f, s->access, NULL);
         flow_note_access(f, TP_FLOW_WRITE, s->access);
         flow_note_copy_within(f, s);
-        flow_forget_kept(f, s->access->operand);
     }
     f->away = false;
     map_access(f, s->semaphore, NULL);

@@ -225,7 +225,6 @@ bool flow_keeps(const flow *f, const tp_statement *s);
 void flow_begin_kept(flow *f);
 /* The elements of a ref for which `inside` (over its lanes) holds become `value` (no id: something). */
 void flow_store_kept(flow *f, uint32_t operand, tp_expr inside, tp_expr value);
-void flow_forget_kept(flow *f, uint32_t operand);
 /* What is read of the one element for which it holds; no id: not known. */
 tp_expr flow_load_kept(flow *f, uint32_t operand, tp_expr inside);
 /* A step has ended: true if less is known than was guessed. */

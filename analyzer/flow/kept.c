@@ -14,13 +14,20 @@ enum { MOST_KEPT = 16, MOST_OF_ONE = 8 };
 static const int64_t RANGES[][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 7}, {-1, 7}, {INT32_MIN, INT32_MAX}};
 enum { NRANGES = sizeof RANGES / sizeof *RANGES };
 
-/* Scratch of few int32, which steps of one device pass on; how many. */
+static bool comes_into(const tp_statement *s, void *operand)
+{
+    return s->kind == TP_COPY_START && s->access->operand == *(const uint32_t *)operand;
+}
+
+/* Scratch of few int32, which steps of one device pass on; how many. What a copy comes into holds what that brings, now
+ * or later, whatever was stored there meanwhile. */
 static int64_t elements_of(const flow *f, uint32_t operand)
 {
     const tp_operand *o = &f->k->operands[operand];
     int64_t n = 1, dim;
     if (o->role != TP_SCRATCH || o->memory != TP_MEM_SMEM || o->dtype != TP_I32 || o->scoped || !o->ref_rank ||
-        tp_str_is(o->name, TP_PRNG_STATE) || tp_has_devices(f->k))
+        tp_str_is(o->name, TP_PRNG_STATE) || tp_has_devices(f->k) ||
+        tp_region_any(&f->p->statements, comes_into, &operand))
         return 0;
     for (uint32_t d = 0; d < o->ref_rank; d++) {
         if (!tp_expr_is_const(f->a->p, o->ref_shape[d], &dim) || dim < 1 || dim > MOST_OF_ONE)
@@ -155,13 +162,6 @@ void flow_begin_kept(flow *f)
     for (uint32_t i = 0; i < f->nkept; i++)
         f->now.values[flow_kept_value(f, i)].meaning =
             f->out->kept.at[i].known && !f->noting ? f->out->kept.at[i].head : (tp_expr){0};
-}
-
-void flow_forget_kept(flow *f, uint32_t operand)
-{
-    for (uint32_t i = 0; i < f->nkept; i++)
-        if (f->out->kept.at[i].operand == operand)
-            f->now.values[flow_kept_value(f, i)] = (flow_value){.meaning = {0}};
 }
 
 /* e of the lanes of the ref, at this element. */
