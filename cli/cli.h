@@ -76,9 +76,9 @@ bool tp_option_bindings(const tp_strings *values, const char *option, const char
 bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes);
 /* What is wrong with these names of --size for k: one is no open size; empty: nothing. */
 tp_str tp_option_sizes_wrong(const tp_cli *c, const tp_binding *sizes, const tp_kernel *k);
-/* --target, empty: the spec's own. False after a message. */
 /* There is none of that name: says which one is near. TP_EXIT_USAGE. */
 int tp_refuse_rule(tp_str name);
+/* --target, empty: the spec's own. False after a message. */
 bool tp_use_target(const tp_cli *c, tp_str *target);
 bool tp_use_color(const tp_cli *c, bool *color);
 /* --timeout and --memory-limit into the settings, which hold the defaults. False after a message. */

@@ -178,7 +178,7 @@ typedef struct tp_flow {
     TP_VEC(tp_var) vars; /* reduction and loop variables */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
     tp_str others;   /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
-    tp_str unstored; /* why it is not known what copies leave in memory: no sink counts, events do; or empty */
+    tp_str unstored; /* why it is not known what copies leave in memory: only events for TP403 count; or empty */
     bool summarised; /* some loop of few turns stands for all its turns at once: tp_flow_unroll() may tell more */
     bool copies;     /* the body starts copies: what is known of their destinations rests on TP504 */
     unsigned given;  /* implicit facts thanks to which some meaning is known */

@@ -450,13 +450,15 @@ static json *one_case(const tp_equiv *e, const tp_case_result *r)
     return c;
 }
 
-static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opinion *x)
+/* lean: without cases that are equal; the tiers count them, and their seeds make them again. */
+static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opinion *x, bool lean)
 {
     if (!e)
         return NULL;
     json *o = json_object_new_object(), *cases = json_object_new_array();
     for (uint32_t i = 0; i < e->cases.len; i++)
-        json_object_array_add(cases, one_case(e, &e->cases.at[i]));
+        if (!lean || e->cases.at[i].outcome != TP_EQUAL)
+            json_object_array_add(cases, one_case(e, &e->cases.at[i]));
     json_object_object_add(
         o, "verdict",
         json_object_new_string(e->different + e->trapped || (e->unstable && e->unstable->rounding > 1) ? "violated"
@@ -473,7 +475,7 @@ static json *equivalence(const tp_equiv *e, const tp_equality *q, const tp_opini
     return o;
 }
 
-static json *spec(const tp_spec_report *s)
+static json *spec(const tp_spec_report *s, bool lean)
 {
     json *o = json_object_new_object(), *list = json_object_new_array();
     json_object_object_add(o, "path", tp_jsonc_string(s->source->path));
@@ -486,7 +488,7 @@ static json *spec(const tp_spec_report *s)
         json_object_array_add(list, tp_finding_json(s->source, &s->findings.at[i]));
     json_object_object_add(o, "findings", list);
     json_object_object_add(o, "memory", memory(&s->vmem));
-    json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality, &s->opinion));
+    json_object_object_add(o, "equivalence", equivalence(s->equiv, &s->equality, &s->opinion, lean));
     return o;
 }
 
@@ -536,30 +538,11 @@ static void drop_nothing(json *o)
     }
 }
 
-/* Cases that are equal: the tiers count them, and their seeds make them again. */
-static void drop_equal_cases(json *spec)
-{
-    json *equivalence, *cases, *outcome, *kept = json_object_new_array();
-    if (json_object_object_get_ex(spec, "equivalence", &equivalence) && equivalence) {
-        json_object_object_get_ex(equivalence, "cases", &cases);
-        for (size_t i = 0; i < json_object_array_length(cases); i++) {
-            json *one = json_object_array_get_idx(cases, i);
-            json_object_object_get_ex(one, "outcome", &outcome);
-            if (strcmp(json_object_get_string(outcome), "equal") != 0)
-                json_object_array_add(kept, json_object_get(one));
-        }
-        json_object_object_add(equivalence, "cases", json_object_get(kept));
-    }
-    json_object_put(kept);
-}
-
 static void write_spec(tp_writing *w, const tp_spec_report *s, tp_arena *a)
 {
-    json *o = spec(s);
-    if (w->lean) {
-        drop_equal_cases(o);
+    json *o = spec(s, w->lean);
+    if (w->lean)
         drop_nothing(o);
-    }
     tp_add_element(w, 0, o, 2, a);
 }
 
