@@ -8,7 +8,8 @@
 
 enum {
     MOST_THREADS = 256,
-    PIECES_EACH = 8,         /* so that one slow piece does not hold up all */
+    PIECES_EACH = 8,         /* so that one slow piece does not hold up all, */
+    FEW_EACH = 2,            /* ... and that many where no piece ends within a step of the leading axes */
     WORTH_A_THREAD = 1 << 18 /* elements of windows: some 50 us */
 };
 
@@ -66,20 +67,34 @@ static bool may_share(const tp_run_request *r)
     return may;
 }
 
+/* As many pieces for each thread, of whole steps of leading axes, which are so many: what these look at again and again
+ * is packed by one machine then, not by each. 0: there are none. */
+static int64_t even_pieces(const tp_crew *c, int64_t leading)
+{
+    for (int64_t each = PIECES_EACH; each >= FEW_EACH; each--)
+        if (leading % (each * c->n) == 0)
+            return each * c->n;
+    return 0;
+}
+
 /* How the walk is cut; false: it is too little for two. */
 static bool cut(tp_crew *c, const tp_machine *m)
 {
     const tp_grid *g = &m->grid;
     size_t elements = 1;
     c->outer = 1;
-    for (uint32_t a = 0; a < m->k->naxes && m->k->axes[a].parallel; a++)
+    for (uint32_t a = 0; a < m->k->naxes && m->k->axes[a].parallel; a++) {
         c->outer *= g->steps[a];
+        if (!c->pieces)
+            c->pieces = even_pieces(c, c->outer);
+    }
     c->inner = c->outer ? g->total / c->outer : 0;
     for (uint32_t i = 0; i < tp_noperands(m->k); i++)
         elements += m->refs[i].cells.n;
     if ((int64_t)c->n > c->outer)
         c->n = (uint32_t)c->outer;
-    c->pieces = c->outer < (int64_t)c->n * PIECES_EACH ? c->outer : (int64_t)c->n * PIECES_EACH;
+    if (!c->pieces)
+        c->pieces = c->outer < (int64_t)c->n * PIECES_EACH ? c->outer : (int64_t)c->n * PIECES_EACH;
     return c->n > 1 &&
            (double)elements * (double)g->total >= (c->request->share_from ? c->request->share_from : WORTH_A_THREAD) &&
            g->total <= INT64_MAX / c->pieces;
