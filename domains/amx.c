@@ -307,16 +307,19 @@ WITH_TILES_OF_BYTES static void block_of_bytes(tp_signs is_signed, const rows_of
 
 void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
                            tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
-                           void *room)
+                           void *room, tp_panels *panels)
 {
     const size_t groups = in_parts(k, TP_BYTES), there = sa.column == 1 ? k / TP_BYTES : 0, others = groups - there,
                  blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK), stride = n * sizeof *r;
     tp_ahead nothing = {.n = 0};
     const beside other = beside_groups(ahead ? ahead : &nothing, blocks * groups);
-    uint8_t *y = (uint8_t *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
-            *x = y + in_parts(n, BLOCK) * groups * 2 * STEP;
+    uint8_t *own = (uint8_t *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
+            *y = panels ? panels->at : own, *x = own + tp_bytes_panels(n, k);
     size_t high = 0, wide = 0; /* of the block that tiles have the shape of */
-    pack_bytes(y, b, (tp_steps){sb.column, sb.row}, n, k, true);
+    if (!panels || !panels->filled)
+        pack_bytes(y, b, (tp_steps){sb.column, sb.row}, n, k, true);
+    if (panels)
+        panels->filled = true;
     pack_bytes(x, a + there * TP_BYTES * sa.column, sa, m, k - there * TP_BYTES, false);
     is_there(y);
     for (size_t i = 0; i < m; i += BLOCK)
@@ -351,10 +354,17 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
  * - 14 >= -126 reads X + Y >= 142. Sums that overflow, infinities and NaN are those of IEEE 754. */
 enum { PAIR = 2 * TILE, LEAST_EXPONENTS = 142, DEPTH = 16 /* groups */ };
 
+/* The least exponent of each panel lies behind all of them. */
+size_t tp_bfloats_panels(size_t lines, size_t k)
+{
+    const size_t panels = in_parts(lines, BLOCK),
+                 bytes = panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t));
+    return in_parts(bytes, TP_AHEAD_LINE) * TP_AHEAD_LINE;
+}
+
 size_t tp_bfloats_room(size_t m, size_t n, size_t k)
 {
-    const size_t panels = in_parts(m, BLOCK) + in_parts(n, BLOCK);
-    return panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t)) + TP_AHEAD_LINE;
+    return tp_bfloats_panels(m, k) + tp_bfloats_panels(n, k) + TP_AHEAD_LINE;
 }
 
 /* The least magnitude so far of 32 numbers, less by 1, so that 0 is most of all. */
@@ -570,54 +580,64 @@ WITH_AVX512 static void get_block(float *to, size_t high, size_t wide, const flo
     }
 }
 
-/* All groups of an operand's panels. */
-static void pack(tp_pair *to, uint32_t *seen, const tp_bfloat *x, size_t line, size_t term, size_t lines, size_t k,
-                 bool turned)
+/* An operand's panels, each of so many pairs, and the least exponent of each. */
+typedef struct packed {
+    tp_pair *at;
+    uint32_t *least;
+} packed;
+
+/* They are packed to `room`, or are kept: then they may be there. */
+static packed pack(void *room, tp_panels *kept, const tp_bfloat *x, size_t line, size_t term, size_t lines, size_t k,
+                   bool turned)
 {
-    for (size_t i = 0; i < lines; i += BLOCK, to += in_parts(k, TP_GROUP) * PAIR)
-        *seen++ = pack_panel(to, x + i * line, line, term, least(lines - i, BLOCK), k, turned);
+    const size_t pairs = in_parts(k, TP_GROUP) * PAIR;
+    tp_pair *at = kept ? kept->at : room;
+    const packed p = {at, at + in_parts(lines, BLOCK) * pairs};
+    for (size_t i = 0; i < lines && !(kept && kept->filled); i += BLOCK)
+        p.least[i / BLOCK] =
+            pack_panel(at + i / BLOCK * pairs, x + i * line, line, term, least(lines - i, BLOCK), k, turned);
+    if (kept)
+        kept->filled = true;
+    return p;
 }
 
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_multiply_widened *widened)
+                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened)
 {
     _Alignas(64) float block[BLOCK * BLOCK] = {0};
-    const size_t high = in_parts(m, BLOCK), wide = in_parts(n, BLOCK), groups = in_parts(k, TP_GROUP),
-                 blocks = high * wide;
+    const size_t groups = in_parts(k, TP_GROUP), blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK);
     tp_ahead nothing = {.n = 0};
     const beside other = beside_groups(ahead ? ahead : &nothing, blocks * groups);
     const part_of none = {NULL, 0};
-    tp_pair *x = (tp_pair *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE),
-            *y = x + high * groups * PAIR;
-    uint32_t *of_a = y + wide * groups * PAIR, *of_b = of_a + high;
-    pack(x, of_a, a, sa.row, sa.column, m, k, false);
-    pack(y, of_b, b, sb.column, sb.row, n, k, true);
-    is_there(x);
+    char *own = (char *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE);
+    const packed x = pack(own, rows, a, sa.row, sa.column, m, k, false),
+                 y = pack(own + tp_bfloats_panels(m, k), panels, b, sb.column, sb.row, n, k, true);
+    is_there(own);
     shape(BLOCK, BLOCK);
     for (size_t t = 0, some; t == 0 || t < groups; t += some) {
         some = least(groups - t, DEPTH);
         const bool last = t + some >= groups;
         for (size_t i = 0; i < m; i += BLOCK)
             for (size_t j = 0; j < n; j += BLOCK) {
-                const size_t rows = least(m - i, BLOCK), columns = least(n - j, BLOCK), at = i * n + j;
-                const tp_pair *p = x + (i / BLOCK * groups + t) * PAIR, *q = y + (j / BLOCK * groups + t) * PAIR;
-                const bool fits = fit(of_a[i / BLOCK], of_b[j / BLOCK]), whole = rows == BLOCK && columns == BLOCK;
+                const size_t high = least(m - i, BLOCK), wide = least(n - j, BLOCK), at = i * n + j;
+                const tp_pair *p = x.at + (i / BLOCK * groups + t) * PAIR, *q = y.at + (j / BLOCK * groups + t) * PAIR;
+                const bool fits = fit(x.least[i / BLOCK], y.least[j / BLOCK]), whole = high == BLOCK && wide == BLOCK;
                 const part_of there = {r + at, n}, copy = {block, BLOCK}, before = whole ? there : copy,
                               from = t ? before : none, to = whole && !(last && onto) ? there : copy;
                 if (!fits && !last)
                     continue;
                 if (!fits) {
                     tp_ahead_ask(other.ahead, other.lines * groups);
-                    other_sums(p - t * PAIR, q - t * PAIR, k, rows, columns, block, widened);
+                    other_sums(p - t * PAIR, q - t * PAIR, k, high, wide, block, widened);
                 } else {
                     if (from.at == block)
-                        get_block(block, rows, columns, r + at, n);
+                        get_block(block, high, wide, r + at, n);
                     is_there(block);
-                    sums(p, q, some, rows > SIDE, columns > SIDE, from, to, other);
+                    sums(p, q, some, high > SIDE, wide > SIDE, from, to, other);
                 }
                 if (!fits || to.at == block)
-                    put_block(block, rows, columns, (last && onto ? onto : r) + at, last && onto ? base + at : NULL, n);
+                    put_block(block, high, wide, (last && onto ? onto : r) + at, last && onto ? base + at : NULL, n);
             }
         if (!groups)
             break;
@@ -632,10 +652,15 @@ bool tp_has_amx(void)
 
 void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
                            tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
-                           void *room)
+                           void *room, tp_panels *panels)
 {
     (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)is_signed, (void)r, (void)base, (void)onto;
-    (void)ahead, (void)room;
+    (void)ahead, (void)room, (void)panels;
+}
+
+size_t tp_bfloats_panels(size_t lines, size_t k)
+{
+    return (void)lines, (void)k, (size_t)0;
 }
 
 size_t tp_bfloats_room(size_t m, size_t n, size_t k)
@@ -645,9 +670,9 @@ size_t tp_bfloats_room(size_t m, size_t n, size_t k)
 
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_multiply_widened *widened)
+                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened)
 {
     (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)r, (void)base, (void)onto, (void)ahead;
-    (void)room, (void)widened;
+    (void)room, (void)rows, (void)panels, (void)widened;
 }
 #endif

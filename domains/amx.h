@@ -12,10 +12,10 @@ bool tp_has_amx(void);
 /* As `bytes` of a tp_multiplier; only where tp_has_amx(). */
 void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
                            tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
-                           void *room);
+                           void *room, tp_panels *panels);
 /* As `bfloats` of a tp_multiplier; only where tp_has_amx(). `widened` multiplies what tiles would round otherwise. */
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_multiply_widened *widened);
+                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened);
 
 #endif

@@ -8,6 +8,11 @@ static size_t in_whole(size_t n, size_t part)
     return (n + part - 1) / part * part;
 }
 
+size_t tp_bytes_panels(size_t n, size_t k)
+{
+    return in_whole(n, TP_BYTE_LINES) * in_whole(k, TP_BYTES);
+}
+
 size_t tp_bytes_room(size_t m, size_t n, size_t k)
 {
     return (in_whole(m, TP_BYTE_LINES) + in_whole(n, TP_BYTE_LINES)) * in_whole(k, TP_BYTES) +
@@ -104,13 +109,16 @@ static void add_offsets(tp_multiply_quads *quads, offsets o, size_t m, size_t n,
 
 void tp_multiply_bytes(tp_multiply_quads *quads, size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa,
                        const uint8_t *b, tp_steps sb, tp_signs is_signed, uint32_t *r, const uint32_t *base,
-                       uint32_t *onto, tp_ahead *ahead, void *room)
+                       uint32_t *onto, tp_ahead *ahead, void *room, tp_panels *panels)
 {
     const offsets o = {is_signed.a ? 128 : 0, is_signed.b ? 0 : 128};
     const size_t terms = (k + 3) / 4;
-    tp_quad *x = room, *y = x + m * terms;
+    tp_quad *x = room, *next = x + m * terms, *y = panels ? panels->at : next;
     quad_rows(x, a, sa, m, k, o.less);
-    quad_columns(y, b, sb, k, n, o.more);
+    if (!panels || !panels->filled)
+        quad_columns(y, b, sb, k, n, o.more);
     quads(m, n, terms, x, (tp_steps){terms, 1}, y, (tp_steps){n, 1}, r, base, onto, ahead);
-    add_offsets(quads, o, m, n, k, x, y, onto ? onto : r, y + terms * n);
+    add_offsets(quads, o, m, n, k, x, y, onto ? onto : r, panels ? next : y + terms * n);
+    if (panels)
+        panels->filled = true;
 }

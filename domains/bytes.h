@@ -18,6 +18,6 @@ typedef void tp_multiply_quads(size_t m, size_t n, size_t k, const tp_quad *a, t
 /* As `bytes` of a tp_multiplier, by `quads`. */
 void tp_multiply_bytes(tp_multiply_quads *quads, size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa,
                        const uint8_t *b, tp_steps sb, tp_signs is_signed, uint32_t *r, const uint32_t *base,
-                       uint32_t *onto, tp_ahead *ahead, void *room);
+                       uint32_t *onto, tp_ahead *ahead, void *room, tp_panels *panels);
 
 #endif

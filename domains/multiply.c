@@ -129,9 +129,11 @@ static bool has_avx512_and_amx(void)
 }
 
 static void by_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,
-                   float *r, const float *base, float *onto, tp_ahead *ahead, void *room)
+                   float *r, const float *base, float *onto, tp_ahead *ahead, void *room, tp_panels *rows,
+                   tp_panels *panels)
 {
-    tp_multiply_bfloats_amx(m, n, k, a, sa, b, sb, r, base, onto, ahead, room, multiply_tp_widened_avx512);
+    tp_multiply_bfloats_amx(m, n, k, a, sa, b, sb, r, base, onto, ahead, room, rows, panels,
+                            multiply_tp_widened_avx512);
 }
 
 static bool has_vnni(void)
@@ -140,9 +142,10 @@ static bool has_vnni(void)
 }
 
 static void by_vnni(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
-                    tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room)
+                    tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room,
+                    tp_panels *panels)
 {
-    tp_multiply_bytes(multiply_tp_quad_avx512, m, n, k, a, sa, b, sb, is_signed, r, base, onto, ahead, room);
+    tp_multiply_bytes(multiply_tp_quad_avx512, m, n, k, a, sa, b, sb, is_signed, r, base, onto, ahead, room, panels);
 }
 #endif
 

@@ -40,11 +40,11 @@ typedef struct tp_signs {
 typedef void tp_multiply_widened(size_t m, size_t n, size_t k, const tp_widened *a, tp_steps sa, const tp_widened *b,
                                  tp_steps sb, tp_widened *r, const tp_widened *base, tp_widened *onto, tp_ahead *ahead);
 
-/* Room for b, packed for products with the same one: k rows of so many elements as n and up to the next multiple of
- * TP_WIDE, from a line of the cache on. */
+/* Room for an operand, packed for products with the same one, from a line of the cache on: of float32 for b, with k
+ * rows of so many elements as n and up to the next multiple of TP_WIDE. */
 typedef struct tp_panels {
     void *at;
-    bool filled; /* with b */
+    bool filled; /* nobody looks at the operand itself then, but at one of float32 */
 } tp_panels;
 
 enum { TP_WIDE = 32 };
@@ -68,17 +68,19 @@ typedef struct tp_multiplier {
     /* k pairs; r: sums */
     void (*pairs)(size_t m, size_t n, size_t k, const tp_pair *a, tp_steps sa, const tp_pair *b, tp_steps sb,
                   tp_pair *r, const tp_pair *base, tp_pair *onto, tp_ahead *ahead);
-    /* 8-bit integers; r: sums modulo 2^32. `room` has tp_bytes_room() bytes. NULL: this set has no instruction for
-     * them. */
+    /* 8-bit integers; r: sums modulo 2^32. `room` has tp_bytes_room() bytes. panels: NULL, or room for b, of
+     * tp_bytes_panels() bytes. NULL: this set has no instruction for them. */
     void (*bytes)(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
-                  tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room);
+                  tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead, void *room,
+                  tp_panels *panels);
     bool (*bytes_run_here)(void); /* where bytes are and the set runs */
     const char *bytes_by;         /* name of their instructions; NULL: none */
     tp_multiply_widened *widened; /* of bfloat16s, in their order */
-    /* The same numbers from their bits; `room` has tp_bfloats_room() bytes. NULL: this set has no instruction for them.
-     */
+    /* The same numbers from their bits; `room` has tp_bfloats_room() bytes. rows, panels: NULL, or room for a, for b,
+     * of tp_bfloats_panels() bytes. NULL: this set has no instruction for them. */
     void (*bfloats)(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,
-                    float *r, const float *base, float *onto, tp_ahead *ahead, void *room);
+                    float *r, const float *base, float *onto, tp_ahead *ahead, void *room, tp_panels *rows,
+                    tp_panels *panels);
     const char *bfloats_by; /* name of the instructions for bfloat16: its own, or those of float32 */
 } tp_multiplier;
 
@@ -90,6 +92,9 @@ const tp_multiplier *tp_multiplier_here(void);
 /* Of room for a product of 8-bit integers, from a word on; and for one of bfloat16s. */
 size_t tp_bytes_room(size_t m, size_t n, size_t k);
 size_t tp_bfloats_room(size_t m, size_t n, size_t k);
+/* Of an operand that is packed: so many columns of bytes, or lines of bfloat16, of k terms. */
+size_t tp_bytes_panels(size_t n, size_t k);
+size_t tp_bfloats_panels(size_t lines, size_t k);
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
 /* Modulo TP_FIELD_P, of elements below it. */
 void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r);

@@ -216,6 +216,26 @@ static const void *lay(accumulator acc, void *to, void *spare, const tp_cells *c
     return pack(acc, to, spare, c, l, &steps->row);
 }
 
+/* How an operand is packed to be used again. */
+static tp_packing packing(accumulator acc, tp_dtype d, int side)
+{
+    if (acc == ACC_BFLOATS)
+        return side ? TP_BFLOATS_OF_B : TP_BFLOATS_OF_A;
+    if (side && acc == ACC_BYTES)
+        return TP_BYTES_OF_B;
+    return side && acc == ACC_F32 && d == TP_F32 ? TP_FLOATS_OF_B : TP_NOT_PACKED;
+}
+
+/* Where an operand is packed once, for a product with so many lines of the other one; NULL: nowhere. */
+static tp_panels *kept(tp_machine *m, tp_packing how, const tp_cells *c, const layout *l, int side, size_t lines,
+                       size_t others)
+{
+    bool ordered = in_order(c, l), is_matrix = l->batch == 1 && c->rank == 2 && l->first == (size_t)c->dims[!ordered] &&
+                                               l->second == (size_t)c->dims[ordered];
+    return is_matrix ? tp_panels_of(m, how, c, ordered == (side == 1), lines, side ? l->first : l->second, others)
+                     : NULL;
+}
+
 static tp_origin first_of(const tp_origin *at, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -292,15 +312,16 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
 }
 
 static void multiply(accumulator acc, tp_signs is_signed, tp_dot_shape s, const void *x, tp_steps sx, const void *y,
-                     tp_steps sy, void *r, const void *base, void *onto, tp_ahead *ahead, void *room, tp_panels *panels)
+                     tp_steps sy, void *r, const void *base, void *onto, tp_ahead *ahead, void *room, tp_panels *rows,
+                     tp_panels *panels)
 {
     const tp_multiplier *by = tp_multiplier_here();
     switch (acc) {
     case ACC_F32: by->f32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, panels); break;
     case ACC_INT: by->u32(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
-    case ACC_BYTES: by->bytes(s.m, s.n, s.k, x, sx, y, sy, is_signed, r, base, onto, ahead, room); break;
-    case ACC_BFLOATS: by->bfloats(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, room); break;
+    case ACC_BYTES: by->bytes(s.m, s.n, s.k, x, sx, y, sy, is_signed, r, base, onto, ahead, room, panels); break;
+    case ACC_BFLOATS: by->bfloats(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, room, rows, panels); break;
     case ACC_WIDENED: by->widened(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_F64:
     case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
@@ -444,6 +465,7 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     const char *x, *y;
     tp_steps sx = {terms, 1}, sy = {n, 1};
     tp_ahead *ahead = m->ahead.now < m->ahead.n ? &m->ahead : NULL;
+    tp_panels *packed_a = NULL, *packed_b = NULL;
     size_t pitch;
     if (acc == ACC_PAIRS) { /* neighbours have to be neighbours */
         tp_flatten(&m->values[i->args[0]]);
@@ -453,16 +475,16 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         y = pb;
         pair_up((tp_pair *)(void *)pa, pack(acc, spare, second, a, &la, &pitch), la.batch * mm, k, 1);
         pair_up((tp_pair *)(void *)pb, pack(acc, spare, second, b, &lb, &pitch), la.batch, k, n);
-    } else {
-        x = lay(acc, pa, spare, a, &la, &sx);
-        y = lay(acc, pb, spare, b, &lb, &sy);
+    } else { /* what is packed already nobody looks at, but at float32 */
+        packed_a = kept(m, packing(acc, a->dtype, 0), a, &la, 0, rows, n);
+        packed_b = kept(m, packing(acc, b->dtype, 1), b, &lb, 1, n, mm);
+        x = packed_a && packed_a->filled ? pa : lay(acc, pa, spare, a, &la, &sx);
+        y = packed_b && packed_b->filled && acc != ACC_F32 ? pb : lay(acc, pb, spare, b, &lb, &sy);
     }
     if (as_it_is(sums_of(acc), out->dtype))
         pr = out->own;
-    tp_panels *panels =
-        acc == ACC_F32 && la.batch == 1 && y == b->data ? tp_panels_of(m, mm, b->data, sy.row, sy.column, k, n) : NULL;
     size_t some = terms; /* ... that are multiplied: what is packed has all of them */
-    if (tp_may_defer(m) && la.batch == 1 && together(acc) == 1 && !panels)
+    if (tp_may_defer(m) && la.batch == 1 && together(acc) == 1 && !packed_a && !packed_b)
         some = terms_that_count(size, (tp_dot_shape){1, rows, n, terms}, x, sx, y, sy);
     memset(pr + rows * n * sum, 0, (mm - rows) * n * sum);
     for (size_t q = 0; q < la.batch; q++) {
@@ -470,7 +492,7 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         size_t at = q * mm * n * sum;
         char *qr = pr + at, *to = onto ? (char *)onto + at : NULL;
         multiply(acc, is_signed, (tp_dot_shape){1, rows, n, some}, qx, sx, qy, sy, qr,
-                 onto ? (const char *)base + at : NULL, to, ahead, room, panels);
+                 onto ? (const char *)base + at : NULL, to, ahead, room, packed_a, packed_b);
     }
     if (pr != (char *)out->own)
         put_results(acc, out, pr);

@@ -299,11 +299,14 @@ bool tp_fuse_may_wait(const tp_machine *m, const tp_inst *i);
 typedef void (*tp_row_reader)(void *ctx, size_t row, size_t at, const void *data, size_t n, size_t rows);
 bool tp_fuse_reads(tp_machine *m, tp_vid v, size_t multiple, tp_row_reader read, void *ctx);
 
-/* packs.c: second operands of products that come again, packed once */
-/* Where b, the second operand of a product of so many rows is packed, or will be; NULL: nowhere. */
-bool tp_is_packed(const tp_machine *m, const tp_cells *b);
-struct tp_panels *tp_panels_of(tp_machine *m, size_t rows, const float *b, size_t row, size_t column, size_t k,
-                               size_t n);
+/* packs.c: operands of products that come again, packed once */
+typedef enum tp_packing { TP_NOT_PACKED, TP_FLOATS_OF_B, TP_BFLOATS_OF_A, TP_BFLOATS_OF_B, TP_BYTES_OF_B } tp_packing;
+/* Where c, a matrix, is packed, or will be, in a product with so many lines of the other operand; NULL: nowhere. Lines
+ * are rows of a and columns of b, of k terms; they are the columns of c where it is `turned`, and else its rows. */
+struct tp_panels *tp_panels_of(tp_machine *m, tp_packing how, const tp_cells *c, bool turned, size_t lines, size_t k,
+                               size_t others);
+/* Is it there already? */
+bool tp_is_packed(const tp_machine *m, const tp_cells *c);
 
 /* sums.c: products that are added to an operand, once uses are counted */
 void tp_sums_prepare(tp_machine *m);

@@ -1,5 +1,5 @@
-/* Second operands of products of float32 that come again, as windows of an input that no step changes do: they are
- * packed once. What is packed lies side by side, where a window is rows far from each other. */
+/* Operands of products that come again, as windows of an input that no step changes do: they are packed once. What is
+ * packed lies side by side, where a window is rows far from each other. */
 #include "domains/multiply.h"
 #include "kernels/machine/internal.h"
 
@@ -9,12 +9,15 @@ enum {
     MOST = 1 << 25,  /* bytes of all that are kept, by all threads together, */
     PIECE = 1 << 22, /* ... which get memory by pieces of so many, where there are as many */
     LEAST = 1 << 12, /* elements of an operand that is worth it, */
-    LEAST_ROWS = 24  /* ... and rows that it is multiplied by */
+    LEAST_LINES = 24 /* ... and its lines, where whole panels of them are packed; or those that it is multiplied by */
 };
 
 typedef struct pack {
-    const float *at; /* NULL: none */
-    size_t row, column, k, n;
+    const void *at; /* NULL: none */
+    tp_packing how;
+    tp_dtype dtype;
+    bool turned;
+    size_t pitch, lines, k;
     tp_panels panels;
 } pack;
 
@@ -26,12 +29,12 @@ struct tp_packs {
 };
 
 /* Does it lie in an input that is the same as long as the grid runs? Then the number of that; -1: no. */
-static int input_of(const tp_machine *m, const float *b)
+static int input_of(const tp_machine *m, const void *at)
 {
     for (uint32_t i = 0; i < m->k->ninputs; i++) {
         const tp_tensor *a = m->refs[i].array;
         bool written = m->refs[i].shared != NULL;
-        if ((uintptr_t)b - (uintptr_t)a->data >= a->n * tp_dtype_size(a->dtype))
+        if ((uintptr_t)at - (uintptr_t)a->data >= a->n * tp_dtype_size(a->dtype))
             continue;
         for (uint32_t o = m->k->ninputs; o < m->k->ninputs + m->k->noutputs; o++)
             written |= m->k->operands[o].alias == (int)i;
@@ -56,16 +59,22 @@ static bool comes_again(const tp_machine *m, uint32_t input)
 
 static bool are_same(const pack *p, const pack *q)
 {
-    return p->at == q->at && p->row == q->row && p->column == q->column && p->k == q->k && p->n == q->n;
+    return p->at == q->at && p->how == q->how && p->dtype == q->dtype && p->turned == q->turned &&
+           p->pitch == q->pitch && p->lines == q->lines && p->k == q->k;
+}
+
+/* One of the places for what lies there. */
+static pack *place_of(struct tp_packs *all, const void *at, size_t q)
+{
+    return &all->of[((size_t)(((uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15u) >> 40) + q) % KNOWN];
 }
 
 /* The same one; else one that may give way to it, or NULL. */
 static pack *find_place(struct tp_packs *all, const pack *like)
 {
-    size_t place = (size_t)(((uint64_t)(uintptr_t)like->at * 0x9e3779b97f4a7c15u) >> 40);
     pack *free = NULL;
     for (size_t q = 0; q < NEAR; q++) {
-        pack *p = &all->of[(place + q) % KNOWN];
+        pack *p = place_of(all, like->at, q);
         if (are_same(p, like))
             return p;
         if (!free && (!p->at || !p->panels.at))
@@ -74,14 +83,26 @@ static pack *find_place(struct tp_packs *all, const pack *like)
     return free;
 }
 
-bool tp_is_packed(const tp_machine *m, const tp_cells *b)
+static size_t pitch_of(const tp_cells *c)
 {
-    if (!m->packs || b->rank != 2 || b->dtype != TP_F32 || b->flat_row)
-        return false;
-    size_t k = (size_t)b->dims[0], n = (size_t)b->dims[1];
-    pack like = {b->data, b->viewed ? (size_t)b->pitch : n, 1, k, n, {NULL, false}};
-    const pack *p = find_place(m->packs, &like);
-    return p && p->panels.filled && are_same(p, &like);
+    return c->viewed ? (size_t)c->pitch : (size_t)c->dims[1];
+}
+
+bool tp_is_packed(const tp_machine *m, const tp_cells *c)
+{
+    for (size_t q = 0; m->packs && c->rank == 2 && !c->flat_row && q < NEAR; q++) {
+        const pack *p = place_of(m->packs, c->data, q);
+        if (p->at == c->data && p->panels.filled && p->pitch == pitch_of(c) && p->lines * p->k == c->n)
+            return true;
+    }
+    return false;
+}
+
+static size_t bytes_of(const pack *p)
+{
+    return p->how == TP_BYTES_OF_B    ? tp_bytes_panels(p->lines, p->k)
+           : p->how == TP_FLOATS_OF_B ? (p->lines + TP_WIDE - 1) / TP_WIDE * TP_WIDE * p->k * sizeof(float)
+                                      : tp_bfloats_panels(p->lines, p->k);
 }
 
 /* Memory of `bytes`, which is kept as long as the grid runs; NULL: that would be too much. */
@@ -105,10 +126,11 @@ static char *keep(tp_machine *m, size_t bytes, size_t whole)
     return at;
 }
 
-tp_panels *tp_panels_of(tp_machine *m, size_t rows, const float *b, size_t row, size_t column, size_t k, size_t n)
+tp_panels *tp_panels_of(tp_machine *m, tp_packing how, const tp_cells *c, bool turned, size_t lines, size_t k,
+                        size_t others)
 {
-    size_t bytes = (n + TP_WIDE - 1) / TP_WIDE * TP_WIDE * k * sizeof *b;
-    int input = !tp_may_defer(m) || m->devices || rows < LEAST_ROWS || k * n < LEAST ? -1 : input_of(m, b);
+    bool worth = how != TP_NOT_PACKED && lines * k >= LEAST && (how == TP_FLOATS_OF_B ? others : lines) >= LEAST_LINES;
+    int input = !worth || !tp_may_defer(m) || m->devices || c->rank != 2 || c->flat_row ? -1 : input_of(m, c->data);
     if (input < 0)
         return NULL;
     if (!m->packs) {
@@ -116,14 +138,17 @@ tp_panels *tp_panels_of(tp_machine *m, size_t rows, const float *b, size_t row, 
         m->packs = TP_NEW(m->arena, struct tp_packs);
         m->packs->most = MOST / threads < left ? MOST / threads : left;
     }
-    pack like = {b, row, column, k, n, {NULL, false}}, *p = find_place(m->packs, &like);
+    pack like = {c->data, how, c->dtype, turned, pitch_of(c), lines, k, {NULL, false}},
+         *p = find_place(m->packs, &like);
     if (!p)
         return NULL;
     bool known = are_same(p, &like);
     if (!known)
         *p = like;
-    if (!p->panels.at && (known || comes_again(m, (uint32_t)input)))
-        p->panels.at = keep(m, bytes, m->refs[input].array->n * sizeof *b);
+    if (!p->panels.at && (known || comes_again(m, (uint32_t)input))) {
+        size_t bytes = bytes_of(&like);
+        p->panels.at = keep(m, bytes, m->refs[input].array->n / (lines * k) * bytes);
+    }
     if (p->panels.at)
         m->refs[input].awaited = false; /* nobody looks at the window again */
     return p->panels.at ? &p->panels : NULL;

@@ -134,7 +134,8 @@ static void check(const tp_multiplier *by, shape s, const magnitudes *what, tp_r
             for (size_t i = 0; i < s.k * s.n; i++)
                 wide_y[i] = widen(b[i]);
             if (by->bfloats)
-                by->bfloats(s.m, s.n, s.k, x, sa, y, sb, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room);
+                by->bfloats(s.m, s.n, s.k, x, sa, y, sb, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room, NULL,
+                            NULL);
             else
                 by->widened(s.m, s.n, s.k, wide_x, (tp_steps){s.k, 1}, wide_y, (tp_steps){s.n, 1}, got,
                             adds == 2 ? to : base, adds ? to : NULL, NULL);
@@ -234,7 +235,8 @@ static void exact(const tp_multiplier *by, tp_rng *rng, unsigned round)
             void *room = filled(tp_bytes_room(s.m, s.n, s.k), 1, 0xff);
             if (adds == 2)
                 memcpy(to, base, s.m * s.n * sizeof *to);
-            by->bytes(s.m, s.n, s.k, x, sa, y, sb, is_signed, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room);
+            by->bytes(s.m, s.n, s.k, x, sa, y, sb, is_signed, got, adds == 2 ? to : base, adds ? to : NULL, NULL, room,
+                      NULL);
             for (size_t i = 0; i < s.m * s.n; i++) {
                 uint32_t w = adds ? base[i] + want[i] : want[i], g = adds ? to[i] : got[i];
                 if (w != g)
@@ -303,8 +305,8 @@ static void within_operands(const tp_multiplier *by, tp_rng *rng, unsigned round
     switch (what) {
     case FLOATS: by->f32(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, NULL); break;
     case WIDENED: by->widened(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL); break;
-    case INT8: by->bytes(s.m, s.n, s.k, a.at, sa, b.at, sb, is_signed, r.at, base.at, to, NULL, room.at); break;
-    case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at); break;
+    case INT8: by->bytes(s.m, s.n, s.k, a.at, sa, b.at, sb, is_signed, r.at, base.at, to, NULL, room.at, NULL); break;
+    case BFLOATS: by->bfloats(s.m, s.n, s.k, a.at, sa, b.at, sb, r.at, base.at, to, NULL, room.at, NULL, NULL); break;
     case KINDS: break;
     }
     fenced used[] = {a, b, r, base, onto, room};
@@ -318,7 +320,7 @@ static void products_stay_within_their_operands(void **state)
     by_each_set(600, 0x66656e63, within_operands);
 }
 
-/* ---- second operands that are packed once ---- */
+/* ---- operands that are packed once ---- */
 
 static void fill(tp_rng *rng, float *x, size_t n)
 {
@@ -370,10 +372,69 @@ static void packed_once(const tp_multiplier *by, tp_rng *rng, unsigned round)
         take_down(used[i]);
 }
 
+/* The same of bytes, and of bfloat16 of either operand or both: what is packed already nobody looks at. */
+static void narrow_packed_once(const tp_multiplier *by, tp_rng *rng, unsigned round)
+{
+    static const size_t LINES[] = {1, 15, 16, 17, 32, 33, 64, 100, 130}, TERMS[] = {1, 31, 32, 63, 64, 65, 256, 520};
+    const size_t m = LINES[tp_rng_below(rng, 9)], n = LINES[tp_rng_below(rng, 9)], k = TERMS[tp_rng_below(rng, 8)];
+    const bool bytes = round % 2, keeps_b = bytes || round / 2 % 3 != 1, keeps_a = !bytes && round / 2 % 3 != 0,
+               adds = tp_rng_below(rng, 2);
+    const size_t size = bytes ? 1 : 2, line = 64;
+    const tp_signs is_signed = {tp_rng_below(rng, 2), tp_rng_below(rng, 2)};
+    if (bytes ? !multiplies_bytes(by) : !by->bfloats)
+        return;
+    tp_steps sa = tp_rng_below(rng, 2) ? (tp_steps){1, m} : (tp_steps){k, 1},
+             sb = tp_rng_below(rng, 2) ? (tp_steps){1, k} : (tp_steps){n, 1};
+    const size_t of_rows = tp_bfloats_panels(m, k), of_panels = bytes ? tp_bytes_panels(n, k) : tp_bfloats_panels(n, k);
+    assert_true(of_rows % line == 0 && of_panels % line == 0);
+    fenced a = fence(m * k * size, true), b = fence(k * n * size, true), of_a = fence(of_rows, true),
+           of_b = fence(of_panels, true), r = fence(m * n * 4, true), want = fence(m * n * 4, true),
+           base = fence(m * n * 4, true),
+           room = fence(bytes ? tp_bytes_room(m, n, k) / 4 * 4 : tp_bfloats_room(m, n, k), true);
+    tp_panels rows = {of_a.at, false}, panels = {of_b.at, false};
+    const magnitudes *what = &MAGNITUDES[tp_rng_below(rng, sizeof MAGNITUDES / sizeof *MAGNITUDES)];
+    for (unsigned turn = 0; turn < 3; turn++) {
+        for (size_t e = 0; e < m * k && (!turn || !keeps_a); e++)
+            if (bytes)
+                ((uint8_t *)a.at)[e] = (uint8_t)tp_rng_next(rng);
+            else
+                ((tp_bfloat *)a.at)[e] = drawn(rng, what, false);
+        for (size_t e = 0; e < k * n && (!turn || !keeps_b); e++)
+            if (bytes)
+                ((uint8_t *)b.at)[e] = (uint8_t)tp_rng_next(rng);
+            else
+                ((tp_bfloat *)b.at)[e] = drawn(rng, what, true);
+        for (size_t e = 0; e < m * n; e++)
+            ((uint32_t *)base.at)[e] = (uint32_t)tp_rng_below(rng, 1 << 20) << 9;
+        const fenced gone = fence(k * size * (m > n ? m : n), true); /* what may not be looked at: other numbers */
+        memset(gone.at, 0x55, k * size * (m > n ? m : n));
+        for (unsigned kept = 0; kept < 2; kept++) {
+            void *x = kept && turn && keeps_a ? gone.at : a.at, *y = kept && turn && keeps_b ? gone.at : b.at,
+                 *to = kept ? r.at : want.at, *onto = adds ? to : NULL;
+            if (bytes)
+                by->bytes(m, n, k, x, sa, y, sb, is_signed, to, base.at, onto, NULL, room.at, kept ? &panels : NULL);
+            else
+                by->bfloats(m, n, k, x, sa, y, sb, to, base.at, onto, NULL, room.at, kept && keeps_a ? &rows : NULL,
+                            kept && keeps_b ? &panels : NULL);
+        }
+        assert_true(rows.filled == keeps_a && panels.filled == keeps_b);
+        for (size_t e = 0; e < m * n; e++)
+            if (bytes ? ((uint32_t *)r.at)[e] != ((uint32_t *)want.at)[e]
+                      : !is_same(((float *)r.at)[e], ((float *)want.at)[e]))
+                fail_msg("%s, round %u, product %u: element %zu of %zu x %zu x %zu differs", by->name, round, turn, e,
+                         m, k, n);
+        take_down(gone);
+    }
+    fenced used[] = {a, b, of_a, of_b, r, want, base, room};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        take_down(used[i]);
+}
+
 static void what_is_packed_once_gives_the_same_numbers(void **state)
 {
     (void)state;
     by_each_set(200, 0x7061636b, packed_once);
+    by_each_set(400, 0x6e617272, narrow_packed_once);
 }
 
 int main(void)
