@@ -320,8 +320,9 @@ DEFECTS ?= 40
 SCORE_SEED ?= 1
 SCORE_JOBS ?= 1
 
-strict: ## gcc, and clang where it is installed, without a warning
+strict: ## gcc, and clang where it is installed, without a warning; are loops that are to be vectorised?
 	@$(MAKE) --no-print-directory MODE=strict build/strict/tileproof
+	@CC="$(CC)" tools/check-vectorised.sh build/strict
 	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory MODE=clang CC=clang build/clang/tileproof; else echo "strict: clang is not installed; skipped"; fi
 
 asserts: deps ## unit tests with what the code asserts of itself
