@@ -291,13 +291,9 @@ boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases,
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv-corpus)
 	@tools/corpus.sh
 
-attention: all $(TESTS) ## what make test samples, whole: planted defects, late ones, relations of verdicts, verify of the gallery (15 minutes)
-	@TEST_EVERY=1 $(BUILD)/tests/test_attention
-	@TEST_EVERY=1 $(BUILD)/tests/test_defects
-	@TEST_EVERY=1 $(BUILD)/tests/test_metamorphic
-	@TEST_EVERY=1 $(BUILD)/tests/test_cases
-	@TEST_EVERY=1 TEST_ONLY=gallery_is_clean $(BUILD)/tests/test_cli
-	@TEST_EVERY=1 TEST_ONLY=broken_siblings $(BUILD)/tests/test_cli
+attention: all $(TESTS) ## what make test samples, whole: planted defects, late ones, fixes, relations of verdicts, verify of the gallery (25 minutes)
+	@for t in attention defects devices metamorphic cases fixes summary; do TEST_EVERY=1 $(BUILD)/tests/test_$$t || exit; done
+	@for t in gallery_is_clean broken_siblings playback; do TEST_EVERY=1 TEST_ONLY=$$t $(BUILD)/tests/test_cli || exit; done
 
 mutants: SEED = 1 # the sample that was reviewed
 mutants: all ## are the tests strong enough? plant 200 defects into rules and prover (needs python3; an hour of one core; a run goes on where it was stopped)

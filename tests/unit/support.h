@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analyzer/analyze.h"
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/tensor.h"
 #include "spec/json.h"
@@ -23,6 +24,32 @@ static inline uint64_t setting(const char *name, uint64_t otherwise)
 {
     const char *s = getenv(name);
     return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+/* Of things in a row one in so many, at even distances: TEST_EVERY (1: all of them, make attention), else `otherwise`;
+ * TEST_SEED says which is the first. */
+typedef struct sample {
+    uint64_t every, next, seen, taken;
+} sample;
+
+static inline sample sample_of(uint64_t otherwise)
+{
+    uint64_t every = setting("TEST_EVERY", otherwise);
+    assert_true(every > 0);
+    return (sample){.every = every, .next = setting("TEST_SEED", 0) % every};
+}
+
+static inline bool is_taken(sample *s)
+{
+    bool taken = s->seen++ % s->every == s->next;
+    s->taken += taken;
+    return taken;
+}
+
+/* What ran, after it. */
+static inline void print_sample(const char *what, const sample *s)
+{
+    print_message("%s: %llu of %llu\n", what, (unsigned long long)s->taken, (unsigned long long)s->seen);
 }
 
 typedef struct loaded {
@@ -71,6 +98,16 @@ static inline loaded *load_file(const char *path)
     loaded *l = load_text(tp_cstr(a, text));
     tp_arena_free(a);
     return l;
+}
+
+/* From now on the spec may cost what `lint` lets it cost, counted by work alone: what few specs ask for beyond that
+ * takes most of a test's time. */
+static inline void allow_work(loaded *l)
+{
+    tp_budget *b = TP_NEW(l->arena, tp_budget);
+    tp_budget_begin(b, TP_LINT_SECONDS, 0);
+    b->max_seconds = 0;
+    tp_arena_set_budget(l->arena, b);
 }
 
 typedef struct analysis_call {

@@ -1,8 +1,9 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json (and tests/copies/defects.json, of kernels there) holds text
  * changes with the rule that has to be violated (and what its help, note and fix say), or
- * none. "cases": so many for each dtype combination; 2. Of those that are executed every twentieth; TEST_EVERY=1: all
- * of them (make attention), TEST_EVERY=N: every Nth. TEST_COMMAND=lint or verify: those that this command judges. */
+ * none. "cases": so many for each dtype combination; 2. Of those that are executed every twentieth, of the others every
+ * second, of those of copies every third; TEST_EVERY=1: all of them (make attention). TEST_COMMAND=lint or verify:
+ * those that this command judges. */
 #define _GNU_SOURCE
 #include "tests/unit/changes.h"
 
@@ -36,18 +37,18 @@ static unsigned open_findings(place *p, struct json_object *entry, const char *r
     return open;
 }
 
-static void each(place *p, const char *file, const char *list, bool defects)
+static void each(place *p, const char *file, const char *list, uint64_t every, bool defects)
 {
     struct json_object *all = json_object_from_file(file), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
-    const char *every = getenv("TEST_EVERY"), *only = getenv("TEST_COMMAND");
-    size_t step = every ? strtoul(every, NULL, 10) : 20, executed = 0;
+    const char *only = getenv("TEST_COMMAND");
+    sample proven = sample_of(every), executed = sample_of(20);
     for (size_t i = 0; i < n; i++) {
         struct json_object *entry = json_object_array_get_idx(entries, i);
         const char *command = string_of(entry, "command");
         if (only && strcmp(only, command[0] ? command : "lint") != 0)
             continue;
-        if (command[0] && step > 1 && executed++ % step)
+        if (!is_taken(command[0] ? &executed : &proven))
             continue;
         tp_buf said = {.arena = p->a};
         bool caught;
@@ -58,7 +59,9 @@ static void each(place *p, const char *file, const char *list, bool defects)
         print_message("%s: %s:%.*s\n", defects ? "not caught" : "false alarm", json_object_to_json_string(entry),
                       TP_FMT(tp_buf_view(&said)));
     }
-    print_message("%s: %zu, %zu wrong\n", list, n, wrong);
+    print_sample(list, &proven);
+    print_sample("executed", &executed);
+    print_message("%zu wrong\n", wrong);
     assert_int_equal(wrong, 0);
     assert_true(n >= (defects ? 60u : 30u));
     json_object_put(all);
@@ -66,22 +69,22 @@ static void each(place *p, const char *file, const char *list, bool defects)
 
 static void planted_defects_are_caught(void **state)
 {
-    each(*state, "tests/defects.json", "defects", true);
+    each(*state, "tests/defects.json", "defects", 2, true);
 }
 
 static void planted_defects_of_copies_are_caught(void **state)
 {
-    each(*state, "tests/copies/defects.json", "defects", true);
+    each(*state, "tests/copies/defects.json", "defects", 3, true);
 }
 
 static void look_alikes_are_left_in_peace(void **state)
 {
-    each(*state, "tests/defects.json", "look_alikes", false);
+    each(*state, "tests/defects.json", "look_alikes", 2, false);
 }
 
 static void look_alikes_of_copies_are_left_in_peace(void **state)
 {
-    each(*state, "tests/copies/defects.json", "look_alikes", false);
+    each(*state, "tests/copies/defects.json", "look_alikes", 3, false);
 }
 
 static size_t entries_of(const char *file, const char *kernel)

@@ -34,6 +34,7 @@ static verdicts judge(const char *spec)
     tp_analysis_result r = {0};
     for (size_t i = 0; i < 64; i++)
         v.worst[i] = -1;
+    allow_work(l);
     if (l->spec && tp_try(l->arena, analyze_call_now, &(analysis_call){l, &o, &r}) == TP_OK) {
         v.valid = true;
         for (uint32_t i = 0; i < r.findings.len; i++)

@@ -636,7 +636,8 @@ static void closed_pipes_end_with_a_sentence(void **state)
 {
     place *p = *state;
     tp_str command = tp_printf(
-               p->a, "{ %s lint --format json examples; echo $? >%s/code; } 2>%s/err | head -c 100 >/dev/null",
+               p->a,
+               "{ %s lint --format json examples/elementwise; echo $? >%s/code; } 2>%s/err | head -c 100 >/dev/null",
                TILEPROOF, p->dir, p->dir),
            code, err, why;
     assert_int_equal(system(command.p), 0);
@@ -652,9 +653,10 @@ static void full_disks_leave_nothing_half_written(void **state)
     outcome o = RUN(p->a, "lint", "--quiet", "-o", "json=/dev/full", "matmul");
     expect_exit(&o, 2);
     text(p, "kept.json", "as it was");
-    tp_str command =
-               tp_printf(p->a, "ulimit -f 4; %s lint -q -o json=%s/kept.json examples >/dev/null 2>%s/err; test $? = 5",
-                         TILEPROOF, p->dir, p->dir),
+    tp_str command = tp_printf(
+               p->a,
+               "ulimit -f 4; %s lint -q -o json=%s/kept.json examples/elementwise >/dev/null 2>%s/err; test $? = 5",
+               TILEPROOF, p->dir, p->dir),
            now, why;
     assert_int_equal(system(command.p), 0);
     assert_int_equal(tp_read_file(p->a, path_in(p, "kept.json"), 100, &now, &why), TP_OK);
