@@ -319,7 +319,7 @@ static int by_name(const struct dirent **x, const struct dirent **y)
     return strcmp((*x)->d_name, (*y)->d_name);
 }
 
-static void compare_folder(const char *folder, tally *t)
+static void compare_folder(const char *folder, sample *some, tally *t)
 {
     struct dirent **list;
     int n = scandir(folder, &list, NULL, by_name);
@@ -328,7 +328,7 @@ static void compare_folder(const char *folder, tally *t)
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, list[i]->d_name);
         free(list[i]);
-        if (!strstr(path, ".tile.json"))
+        if (!strstr(path, ".tile.json") || !is_taken(some))
             continue;
         loaded *l = load_file(path);
         if (l->spec && l->spec->kernels[0]->body) {
@@ -340,6 +340,7 @@ static void compare_folder(const char *folder, tally *t)
     free(list);
 }
 
+/* Of every third spec; TEST_EVERY=1: of all (make attention). */
 static void like_the_machine(void **state)
 {
     (void)state;
@@ -347,13 +348,15 @@ static void like_the_machine(void **state)
                                           "examples/reduction", "examples/sequence",    "examples/moe",
                                           "examples/broken",    "tests/semantics",      "tests/equality"};
     tally t = {0};
+    sample some = sample_of(3);
     for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++)
-        compare_folder(FOLDERS[i], &t);
+        compare_folder(FOLDERS[i], &some, &t);
+    print_sample("specs", &some);
     print_message(
         "demand: %u kernels at %u shapes: %u elements as the machine's, %u as the reference's (%u of them but "
         "for rounding, %u too far), %u within bounds; %u trapped, %u of them told\n",
         t.kernels, t.shapes, t.elements, t.references, t.inexact, t.far, t.bounded, t.trapped, t.told);
-    assert_true(t.elements > 10000 && t.bounded > 10000);
+    assert_true(t.elements > 10000 / some.every && t.bounded > 10000 / some.every);
 }
 
 /* ---- rule 8: old, new, or a hazard ---- */
