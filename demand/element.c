@@ -479,6 +479,7 @@ tp_demand *tp_demand_new(tp_arena *a, const tp_demand_options *o)
     d->timeless = TP_NEWN(a, bool, n);
     d->once = TP_NEWN(a, const event *, n);
     d->constants = TP_NEWN(a, const event *, n);
+    d->bounded = tp_bounded_values(a, d->k->exprs, d->p);
     return d;
 }
 

@@ -639,6 +639,36 @@ static scalar dot_of(tp_demand *d, const tp_inst *i, vector *x, vector *y)
     return s;
 }
 
+/* One term after the other, where some of them may be 0 by one factor alone. */
+static scalar dot_by_terms(tp_demand *d, const event *e, const plan *p, const int64_t *from)
+{
+    const places *at[2] = {&p->a, &p->b};
+    vector *x[2];
+    scalar bad = {0};
+    for (int side = 0; side < 2; side++)
+        x[side] = demand_new_vector(d, &(vector){.lanes = {from[side], 0, p->n}});
+    demand_charge(d, p->n);
+    for (int64_t n = 0; n < p->n && !bad.undefined; n++) {
+        scalar s[2];
+        for (int side = 0; side < 2; side++) {
+            int64_t offset = at[side]->offset ? at[side]->offset[n] : n * at[side]->step;
+            s[side] = demand_lane(d, e->args[side], from[side] + offset);
+        }
+        for (uint32_t side = 0; side < 2; side++) {
+            if (s[side].undefined && demand_ignores(d, e->inst, side, &s[1 - side]))
+                s[side] = demand_number(0);
+            bad = bad.undefined ? bad : s[side];
+            demand_set_lane(x[side], n, &s[side]);
+        }
+    }
+    for (int side = 0; side < 2 && !bad.undefined; side++)
+        demand_settle(d, x[side], demand_dtype(d, e->inst->args[side]));
+    scalar sum = bad.undefined ? bad : dot_of(d, e->inst, x[0], x[1]);
+    demand_release(d, x[0]);
+    demand_release(d, x[1]);
+    return sum;
+}
+
 scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
 {
     const plan *p = dot_plan(d, e->inst);
@@ -651,5 +681,5 @@ scalar demand_dot(tp_demand *d, const event *e, int64_t lane)
         s = dot_of(d, e->inst, x, y);
     demand_release(d, x);
     demand_release(d, y);
-    return s;
+    return s.undefined && demand_may_ignore(d, e->inst) ? dot_by_terms(d, e, p, from) : s;
 }

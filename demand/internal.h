@@ -133,6 +133,7 @@ struct tp_demand {
     int64_t *env;
     shape *shapes; /* by value; by operand: of the ref, of the array, of the window */
     shape *refs, *arrays, *blocks;
+    const bool *bounded;    /* by value: spec/bounded.c */
     int *alias;             /* inputs: the output that shares its array, or -1 */
     tp_demand_array *given; /* inputs */
     plan **plans;
@@ -198,8 +199,10 @@ moment *demand_moment(tp_demand *d, int64_t number);
 scalar demand_number(double v);
 scalar demand_undefined(undefined_kind kind);
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args);
-/* and, or of bools: a side may be undefined where the other one decides alone */
+/* and, or of bools: a side may be undefined where the other one decides alone; so may a bounded factor beside 0 */
 bool demand_may_ignore(const tp_demand *d, const tp_inst *i);
+/* Is factor `arg` of a product ignored beside this other one? */
+bool demand_ignores(const tp_demand *d, const tp_inst *i, uint32_t arg, const scalar *zero);
 /* The same for each lane of these vectors, which are as long as out; false with the first result that is undefined. */
 bool demand_compute_lanes(tp_demand *d, const tp_inst *i, const vector *const *args, vector *out, scalar *bad);
 /* `s` as the element of a value of dtype `t`. */

@@ -233,9 +233,20 @@ static scalar number_of(tp_demand *d, const tp_inst *i, tp_dtype t, tp_dtype out
     return demand_number(d->o.reference ? exact_number(d, i, t, x, y) : machine_number(d, i, t, out, x, y));
 }
 
-bool demand_may_ignore(const tp_demand *d, const tp_inst *i)
+static bool decides(const tp_demand *d, const tp_inst *i)
 {
     return (i->prim == TP_P_AND || i->prim == TP_P_OR) && demand_dtype(d, i->out) == TP_BOOL;
+}
+
+bool demand_may_ignore(const tp_demand *d, const tp_inst *i)
+{
+    return decides(d, i) ||
+           ((i->prim == TP_P_MUL || i->prim == TP_P_DOT) && (d->bounded[i->args[0]] || d->bounded[i->args[1]]));
+}
+
+bool demand_ignores(const tp_demand *d, const tp_inst *i, uint32_t arg, const scalar *zero)
+{
+    return !zero->undefined && zero->v == 0 && d->bounded[i->args[arg]];
 }
 
 scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
@@ -244,8 +255,11 @@ scalar demand_compute(tp_demand *d, const tp_inst *i, const scalar *args)
     scalar s, in[3];
     tp_lanes lanes[3], r;
     const tp_lanes *at[3];
-    for (uint32_t a = 0; a < 2 && demand_may_ignore(d, i); a++)
+    for (uint32_t a = 0; a < 2 && decides(d, i); a++)
         if (!args[a].undefined && args[1 - a].undefined && (args[a].v != 0) == (i->prim == TP_P_OR))
+            return args[a];
+    for (uint32_t a = 0; a < 2 && i->prim == TP_P_MUL; a++)
+        if (args[1 - a].undefined && demand_ignores(d, i, 1 - a, &args[a]))
             return args[a];
     for (uint32_t a = 0; a < i->nargs && a < 3; a++) {
         if (args[a].undefined)

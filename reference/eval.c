@@ -521,6 +521,12 @@ static void compute_once(evaluator *e, const tp_inst *i)
             plane[k] = plane[0];
 }
 
+TP_VECTORISED static void round_to_single(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (double)(float)x[i];
+}
+
 void tp_reference_compute(evaluator *e, const tp_inst *i)
 {
     tp_reference_pay(e, i);
@@ -531,6 +537,8 @@ void tp_reference_compute(evaluator *e, const tp_inst *i)
         compute_once(e, i);
     else
         compute(e, i);
+    if (e->r->single && tp_is_float(e->values[i->out].dtype))
+        round_to_single(e->values[i->out].n, e->values[i->out].at);
 }
 
 /* v = v with another part, and nobody looks at the old one: the part is written where v lies. */
@@ -579,7 +587,7 @@ static void run_region(evaluator *e, const tp_region *r)
 {
     for (uint32_t s = 0; s < r->len; s++) {
         const tp_statement *statement = &r->at[s];
-        uint32_t done = tp_reference_strips(e, r, s);
+        uint32_t done = e->r->single ? 0 : tp_reference_strips(e, r, s);
         if (done) {
             s += done - 1;
             if (r == &e->p->statements)

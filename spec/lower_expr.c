@@ -215,14 +215,20 @@ static tp_subscript lower_sub(tp_lower *l, const tp_node *n, tp_expr extent, uin
     return s;
 }
 
-/* An array that stays where it is and is an output's as well has one name in the body: the output's. */
+/* An array that stays where it is and is an output's as well has one name in the body: the output's. Where that moves
+ * block by block, no other way leads to its elements. */
 static void check_name(tp_lower *l, uint32_t operand, const tp_node *n)
 {
     lower_check_open(l, operand, n);
     for (uint32_t i = l->k->ninputs; i < l->k->ninputs + l->k->noutputs; i++) {
         const tp_operand *o = &l->k->operands[i];
-        if (o->alias == (int)operand && tp_is_far(o))
-            lower_fail(l, n, tp_printf(l->c->arena, "write `%.*s`, which holds its elements", TP_FMT(o->name)).p,
+        if (o->alias == (int)operand && tp_is_far(&l->k->operands[operand]))
+            lower_fail(l, n,
+                       tp_printf(l->c->arena,
+                                 tp_is_far(o) ? "write `%.*s`, which holds its elements"
+                                              : "give it the blocks of `%.*s`, and read these",
+                                 TP_FMT(o->name))
+                           .p,
                        "`%.*s` shares its array with the output `%.*s`", TP_FMT(l->k->operands[operand].name),
                        TP_FMT(o->name));
     }

@@ -246,6 +246,10 @@ static inline bool tp_bounds_scope(const tp_statement *s, uint32_t operand)
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);
 
+/* bounded.c: by value: is it an integer, or a float that its text keeps from being negative, infinite or NaN, whatever
+ * undefined elements hold, as a cast of a bool? A product of such a one with 0 is 0. */
+bool *tp_bounded_values(tp_arena *a, tp_exprs *e, const tp_program *p);
+
 /* Is a value of that dtype computed? */
 bool tp_program_has(const tp_program *p, tp_dtype dtype);
 

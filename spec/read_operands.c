@@ -429,9 +429,10 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
     if (o->discard || o->valid.id || x->valid.id)
         tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, "drop one of the two",
                  "\"alias\" together with \"%s\" is not supported by this build", o->discard ? "discard" : "valid");
-    if ((o->memory != TP_MEM_VMEM || x->memory != TP_MEM_VMEM) && (!tp_is_far(o) || !tp_is_far(x)))
+    bool blocks = o->memory == TP_MEM_VMEM && x->memory == TP_MEM_VMEM;
+    if (!blocks && !(tp_is_far(x) && (tp_is_far(o) || o->memory == TP_MEM_VMEM)))
         tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL,
-                 "\"alias\" is supported for blocks in vmem, and for arrays that both stay in any or hbm");
+                 "\"alias\" is supported for blocks in vmem, and with an input that stays in any or hbm");
 }
 
 /* ---- scratch of a part of the body: with scratch(shape, dtype) as name ---- */

@@ -374,6 +374,8 @@ static void merge_arms(flow *f, const flow_state *after, tp_expr condition, tp_e
         if (!tp_same(a->meaning, b->meaning))
             b->meaning = known && a->meaning.id && b->meaning.id ? tp_ite(f->a->p, condition, a->meaning, b->meaning)
                                                                  : (tp_expr){0};
+        if (!tp_same(a->zero, b->zero))
+            b->zero = (tp_expr){0};
     }
 }
 
@@ -531,6 +533,7 @@ static void retire_carried(flow *f, tp_expr counter)
             f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
         for (uint32_t v = 0; v < flow_nvalues(f); v++)
             f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+        flow_forget_zeros(f, sym);
     }
 }
 
@@ -566,6 +569,7 @@ static void start_counter(flow *f, tp_expr counter, tp_expr count)
         f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
     for (uint32_t v = 0; v < flow_nvalues(f); v++)
         f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+    flow_forget_zeros(f, sym);
     forget_carried(f, counter);
 }
 

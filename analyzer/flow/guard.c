@@ -303,6 +303,14 @@ bool flow_has(flow *f, const tp_leaks *list, const tp_leak *leak)
     return any_subsumes(f, list, &l);
 }
 
+bool flow_covers(flow *f, const tp_leaks *leaks, tp_expr when)
+{
+    for (uint32_t i = 0; i < leaks->len; i++)
+        if (leaks->at[i].exact && implies(f, when, leaks->at[i].when))
+            return true;
+    return false;
+}
+
 bool flow_leak_holds(const flow *f, const tp_leak *l)
 {
     if (!l->when.id || l->operand >= tp_noperands(f->k) || l->through > TP_PRIMS)

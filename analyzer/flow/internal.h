@@ -8,6 +8,7 @@
 typedef struct flow_value {
     tp_expr meaning; /* integers and bools; no id: unknown */
     tp_leaks leaks;
+    tp_expr zero; /* a guard: the lane is defined there, and 0 or false; no id: not known of any (zeros.c) */
 } flow_value;
 
 typedef struct flow_state {
@@ -60,6 +61,8 @@ typedef struct flow {
     flow_search *search;      /* per value: of the loop whose variable it is */
     const tp_inst **made;     /* per value: what computes it, once that was walked */
     tp_expr data;             /* a symbol, for integers that depend on data */
+    const bool *bounded;      /* per value: spec/bounded.c */
+    bool *settles;            /* per value: where it is 0, a product may be defined */
     bool *feeds;              /* per value: does a mask, an index or a bound come from it? */
     bool *kept_feeds;         /* per operand: does one of what SMEM keeps there? */
     TP_VEC(tp_vid) variables; /* values that statements assign */
@@ -144,6 +147,17 @@ bool flow_fits(flow *f, tp_expr value, int64_t lo, int64_t hi, uint32_t rank, co
 /* Which symbols are lanes; which are the walk's own. */
 bool *flow_lane_marks(flow *f);
 bool *flow_own_variables(flow *f);
+
+/* zeros.c: which lanes are 0, of values where that decides whether a product is defined. */
+void flow_find_bounded(flow *f);
+tp_expr flow_zero_of(flow *f, const tp_inst *i);
+/* The leaks of argument `arg` of the product i, over the lanes of the result by `with`; `other`: the argument that it
+ * is multiplied with. */
+void flow_join_factor(flow *f, flow_value *out, const tp_inst *i, uint32_t arg, const tp_leaks *leaks,
+                      const tp_expr *with, const flow_value *other, const tp_expr *with_other);
+void flow_forget_zeros(flow *f, uint32_t sym);
+/* guard.c: is the lane undefined in each case of the condition, by what one of the leaks says exactly? */
+bool flow_covers(flow *f, const tp_leaks *leaks, tp_expr when);
 
 /* guess.c: how much of a condition a guess keeps. */
 typedef enum flow_freedom_kind {

@@ -90,6 +90,7 @@ void flow_prepare(flow *f)
     f->kept_feeds = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
     while (mark_feeds(f, &f->p->statements)) {
     }
+    flow_find_bounded(f);
     flow_make_carried(f, &f->p->statements); /* before the loops, whose ranges may speak of them */
     make_variables(f, &f->p->statements);
     for (uint32_t i = 0; i < f->out->kept.len; i++) {

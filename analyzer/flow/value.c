@@ -131,6 +131,8 @@ static void adopt(flow *f, flow_value *out, const flow_value *from, const tp_exp
     flow_join(f, &out->leaks, &from->leaks, tp_const(f->a->p, 1), with, true);
     if (from->meaning.id)
         out->meaning = with ? tp_expr_subst(f->a->p, from->meaning, with, tp_sym_count(f->a->p)) : from->meaning;
+    if (from->zero.id)
+        out->zero = flow_subst(f, from->zero, with, tp_sym_count(f->a->p));
 }
 
 static void set_lane(flow *f, tp_expr *with, uint32_t lane, tp_expr to)
@@ -355,22 +357,23 @@ static void reduce(flow *f, const tp_inst *i, flow_value *out)
 static void dot(flow *f, const tp_inst *i, flow_value *out)
 {
     uint32_t first = (uint32_t)tp_expr_get(f->a->p, f->reduced[i->out])->value, to = i->nbatch;
+    tp_expr *with[2];
     for (uint32_t side = 0; side < 2; side++) {
         const tp_value *x = shape_of(f, i->args[side]);
-        tp_expr *with = flow_identity(f);
         bool paired[TP_MAX_RANK] = {false};
+        with[side] = flow_identity(f);
         for (uint32_t k = 0; k < i->ncontract + i->nbatch; k++) {
             uint32_t d = (uint32_t)i->ints[2 * k + side];
             paired[d] = true;
-            set_lane(f, with, d, k < i->ncontract ? tp_sym(f->a->p, first + k) : f->out->lane[k - i->ncontract]);
+            set_lane(f, with[side], d, k < i->ncontract ? tp_sym(f->a->p, first + k) : f->out->lane[k - i->ncontract]);
         }
         for (uint32_t d = 0; d < x->rank; d++)
             if (!paired[d])
-                set_lane(f, with, d, f->out->lane[to++]);
-        flow_value from = argument(f, i, side, i->ncontract);
-        adopt(f, out, &from, with);
+                set_lane(f, with[side], d, f->out->lane[to++]);
     }
-    out->meaning = (tp_expr){0};
+    flow_value factor[2] = {argument(f, i, 0, i->ncontract), argument(f, i, 1, i->ncontract)};
+    for (uint32_t side = 0; side < 2; side++)
+        flow_join_factor(f, out, i, side, &factor[side].leaks, with[side], &factor[1 - side], with[1 - side]);
     mark_through(&out->leaks, 0, TP_P_DOT);
 }
 
@@ -428,8 +431,11 @@ static void elementwise(flow *f, const tp_inst *i, flow_value *out)
     if (b && x->dtype == TP_BOOL && (i->prim == TP_P_AND || i->prim == TP_P_OR)) {
         undecided_leaks(f, i, a, b, out);
         undecided_leaks(f, i, b, a, out);
+    } else if (i->prim == TP_P_MUL) {
+        flow_join_factor(f, out, i, 0, &a->leaks, NULL, b, NULL);
+        flow_join_factor(f, out, i, 1, &b->leaks, NULL, a, NULL);
     } else {
-        adopt(f, out, a, NULL);
+        flow_join(f, &out->leaks, &a->leaks, tp_const(f->a->p, 1), NULL, true);
         if (b)
             flow_join(f, &out->leaks, &b->leaks, tp_const(f->a->p, 1), NULL, true);
     }
@@ -511,5 +517,6 @@ void flow_inst(flow *f, const tp_inst *i)
     case TP_CLASS_CONTROL:
     case TP_CLASS_SUGAR: break; /* not instructions */
     }
+    out->zero = flow_zero_of(f, i);
     tp_assert(!out->meaning.id || !tp_is_float(x->dtype)); /* integers and bools */
 }

@@ -219,7 +219,8 @@ static void check_output(tp_analysis *a, const tp_operand *o)
 static void check(tp_analysis *a)
 {
     for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++)
-        if (a->k->operands[i].alias >= 0 && !tp_is_far(&a->k->operands[i])) /* else TP403 and TP504 */
+        if (a->k->operands[i].alias >= 0 &&
+            !tp_is_far(&a->k->operands[a->k->operands[i].alias])) /* else nothing is copied in: TP403 and TP504 */
             check_output(a, &a->k->operands[i]);
 }
 

@@ -92,8 +92,8 @@ void tp_alias_prepare(tp_machine *m, uint32_t output)
         memcpy(out->array->data, in->array->data, out->array->n * tp_dtype_size(out->operand->dtype));
     tp_planes_share(m, out, in);
     in->array = out->array; /* one array from here on */
-    if (tp_is_far(out->operand))
-        return; /* no window is copied in or out: TP403 and TP504 decide */
+    if (tp_is_far(in->operand))
+        return; /* no window is copied in: TP403 and TP504 decide */
     bool by_block = same_blocks(in, out);
     size_t n = by_block ? out->nblocks : out->array->n;
     *x = (tp_alias){.output = output,

@@ -283,6 +283,64 @@ static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp
                 shadow[c] = *row ? *row : column[c];
 }
 
+/* ---- products with 0 of what is bounded ---- */
+
+typedef struct factor {
+    const tp_origin *at; /* in packed order */
+    const uint8_t *zero;
+    bool bounded; /* 0 times an undefined one is 0 */
+} factor;
+
+/* Which elements are undefined, and which are 0, in rooms for c->n origins and as many bytes. */
+static factor factor_of(tp_machine *m, const tp_inst *i, uint32_t arg, const layout *l, tp_origin *at, tp_origin *spare,
+                        uint8_t *zero)
+{
+    const tp_cells *c = &m->values[i->args[arg]];
+    uint8_t *plain = (uint8_t *)spare;
+    tp_origins(c, in_order(c, l) ? at : spare);
+    if (!in_order(c, l))
+        permute(at, spare, sizeof *at, c, l);
+    for (size_t e = 0; e < c->n; e++)
+        (in_order(c, l) ? zero : plain)[e] = tp_get_f64(c->dtype, c->data, e) == 0;
+    if (!in_order(c, l))
+        permute(zero, plain, sizeof *zero, c, l);
+    return (factor){at, zero, tp_is_bounded(m, i, arg)};
+}
+
+/* Why the sum of k products of what lies a and b apart is undefined; 0: it is not. */
+static tp_origin undefined_term(const factor *x, size_t a, const factor *y, size_t b, size_t step, size_t k)
+{
+    for (size_t t = 0; t < k; t++, a++, b += step) {
+        tp_origin p = x->at[a], q = y->at[b];
+        if (p && (q || !(x->bounded && y->zero[b])))
+            return p;
+        if (q && !p && !(y->bounded && x->zero[a]))
+            return q;
+    }
+    return 0;
+}
+
+/* Of elements that are undefined by their row or column, those remain of which some term is. Two rooms for origins of
+ * the one and the other operand, a third one for the larger of them, and bytes for both. */
+static void settle_zeros(tp_machine *m, const tp_inst *i, const layout *la, const layout *lb, tp_origin *room)
+{
+    tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
+    size_t mm = la->first, k = la->second, n = lb->second, most = a->n > b->n ? a->n : b->n;
+    uint8_t *zero = (uint8_t *)(room + 3 * most);
+    tp_spend(m->arena, (int64_t)(out->n * k / 8));
+    tp_flatten(a);
+    tp_flatten(b);
+    factor x = factor_of(m, i, 0, la, room, room + 2 * most, zero),
+           y = factor_of(m, i, 1, lb, room + most, room + 2 * most, zero + most);
+    tp_origin *shadow = tp_materialise(m, out);
+    for (size_t q = 0; q < la->batch; q++)
+        for (size_t r = 0; r < mm; r++, shadow += n)
+            for (size_t c = 0; c < n; c++)
+                if (shadow[c])
+                    shadow[c] = undefined_term(&x, (q * mm + r) * k, &y, q * k * n + c, n, k);
+    tp_note_defined(out);
+}
+
 /* One operand in packed order: its planes, or its data as double. */
 static tp_lanes pack_operand(const tp_machine *m, tp_cells *c, const layout *l, double *room)
 {
@@ -452,9 +510,11 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     size_t size = width(acc), mm = la.first, k = la.second, n = lb.second, most = a->n > b->n ? a->n : b->n;
     size_t sum = acc == ACC_F64 ? sizeof(double) : sizeof(float), term = size * together(acc);
     tp_spend(m->arena, (int64_t)(m->values[i->out].n / (m->domain ? 8 : 64) * k));
-    bool boxed = tp_product_has_box(m, i), dirty = !boxed && (a->state != TP_CLEAN || b->state != TP_CLEAN);
+    bool boxed = tp_product_has_box(m, i), dirty = !boxed && (a->state != TP_CLEAN || b->state != TP_CLEAN),
+         zeros = dirty && tp_settles_zeros(m, i);
     size_t rows = boxed && a->state != TP_CLEAN ? (size_t)(a->defined->first[0] + a->defined->extent[0]) : mm;
-    size_t terms = (k + together(acc) - 1) / together(acc), places = dirty ? 2 * most * sizeof(tp_origin) : 0,
+    size_t terms = (k + together(acc) - 1) / together(acc),
+           places = dirty ? (zeros ? 4 : 2) * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
     size_t of_a = words(la.batch * mm * terms, term), of_b = words(la.batch * terms * n, term),
            of_spare = 2 * words(most, size), of_room = words(room_of(acc, mm, n, k), 1);
@@ -501,7 +561,9 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         note_box(m, out, a, b);
     if (dirty) {
         tp_origin *origins = (tp_origin *)(void *)end;
-        dot_shadow(m, out, a, b, &la, &lb, origins + 2 * most, origins, origins + most);
+        dot_shadow(m, out, a, b, &la, &lb, origins + (zeros ? 4 : 2) * most, origins, origins + most);
+        if (zeros)
+            settle_zeros(m, i, &la, &lb, origins);
     }
     if (m->domain) /* last: it uses the workspace again */
         plane_dot(m, i, &la, &lb);

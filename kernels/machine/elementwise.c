@@ -261,6 +261,25 @@ static void define_decided(tp_machine *m, const tp_inst *i, tp_cells *out)
         out->state = TP_CLEAN;
 }
 
+/* 0 times what is undefined is 0, where that is bounded. */
+static void define_zeros(tp_machine *m, const tp_inst *i, tp_cells *out)
+{
+    bool any = false;
+    for (uint32_t a = 0; a < 2; a++)
+        tp_flatten(&m->values[i->args[a]]);
+    for (size_t e = 0; e < out->n; e++) {
+        for (uint32_t a = 0; out->shadow[e] && a < 2; a++) {
+            const tp_cells *side = &m->values[i->args[a]];
+            size_t at = side->n == 1 ? 0 : e;
+            if (tp_is_bounded(m, i, 1 - a) && !tp_origin_at(side, at) && tp_get_f64(side->dtype, side->data, at) == 0)
+                out->shadow[e] = 0;
+        }
+        any |= out->shadow[e] != 0;
+    }
+    if (!any)
+        out->state = TP_CLEAN;
+}
+
 /* The first argument that is not clean, if it is one of which a box is defined that lies in those of all others: then
  * the result is undefined as that is. NULL: it is not. */
 static const tp_cells *least_box(const tp_machine *m, const tp_cells *out, tp_cells *const *args, uint32_t n)
@@ -426,7 +445,12 @@ void tp_exec_elementwise(tp_machine *m, const tp_inst *i)
         run_rows(i, out, a, b);
     else
         tp_elementwise_numbers(i, out, a, b);
+    bool zeros = tp_settles_zeros(m, i);
     run_shadow(m, out, (tp_cells *[]){a, b}, b ? 2 : 1);
+    if (zeros) {
+        tp_materialise(m, out);
+        define_zeros(m, i, out);
+    }
     if (out->state == TP_MIXED && out->dtype == TP_BOOL && (i->prim == TP_P_AND || i->prim == TP_P_OR))
         define_decided(m, i, out);
 }

@@ -555,8 +555,9 @@ static void pay(tp_machine *m, const tp_inst *i)
 /* Everything that the instruction looks at is there, in the form in which it looks. */
 static void ready(tp_machine *m, const tp_inst *i)
 {
-    for (uint32_t a = 0; a < i->nargs; a++) {
+    for (uint32_t a = 0; a < i->nargs; a++)
         tp_settle(m, i->args[a]);
+    for (uint32_t a = 0; a < i->nargs; a++) {
         tp_cells *c = &m->values[i->args[a]];
         if (c->state == TP_INSIDE && i->prim != TP_P_SLICE && i->prim != TP_P_WHERE && !tp_keeps_box(m, i))
             tp_materialise(m, c);

@@ -151,6 +151,7 @@ typedef struct tp_machine {
     const tp_region *body; /* renamed.c: the statements of a step */
     bool *repeats;         /* ... per value: nobody looks at it, as the same number was there before; NULL: none */
     bool *assigned;        /* per value: a variable, which statements assign to */
+    bool *bounded;         /* per value: spec/bounded.c; NULL: not asked yet */
     tp_ref *refs;          /* by operand */
     void **workspace;      /* per value: scratch memory of its instruction */
     size_t *workspace_size;
@@ -606,7 +607,7 @@ bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size
 /* Make a broadcast or a slice a view of its argument, an iota one of a row; false: it has to be moved, or made. */
 bool tp_view(tp_machine *m, const tp_inst *i);
 /* Does the instruction read views as they are? */
-bool tp_reads_views(const tp_machine *m, const tp_inst *i);
+bool tp_reads_views(tp_machine *m, const tp_inst *i);
 /* Move what a view shows to where it would lie otherwise. */
 void tp_flatten(tp_cells *c);
 /* First byte of c, and the one behind its last. */
@@ -619,7 +620,11 @@ tp_cells tp_row_of(const tp_cells *c, size_t r);
 /* Is what is defined of the product of i, matrices that are there, a box, and not all? */
 bool tp_product_has_box(const tp_machine *m, const tp_inst *i);
 /* Does the result of i have a box, where its arguments have one, for all that is known by its primitive? */
-bool tp_keeps_box(const tp_machine *m, const tp_inst *i);
+bool tp_keeps_box(tp_machine *m, const tp_inst *i);
+/* Does undefined times 0 give 0, of this argument? */
+bool tp_is_bounded(tp_machine *m, const tp_inst *i, uint32_t arg);
+/* Is it a product of something undefined that may be 0 all the same? */
+bool tp_settles_zeros(tp_machine *m, const tp_inst *i);
 
 /* shown.c: loads that move nothing; none with a domain, or where coverage is counted */
 void tp_shown_prepare(tp_machine *m);

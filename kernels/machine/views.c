@@ -141,7 +141,7 @@ static bool keeps_order(const tp_machine *m, const tp_inst *i)
     return !last || i->nints == 1;
 }
 
-bool tp_reads_views(const tp_machine *m, const tp_inst *i)
+bool tp_reads_views(tp_machine *m, const tp_inst *i)
 {
     tp_dtype d = m->values[i->args[0]].dtype;
     if (i->prim == TP_P_WHERE)

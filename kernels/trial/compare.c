@@ -398,7 +398,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
                     .rms = rms_of(k, o, env, &want),
                     .out = out};
     int64_t at[TP_MAX_RANK];
-    *out = (tp_output_diff){.name = o->name, .ratio = -1, .tier = TP_TIER_EQUAL};
+    *out = (tp_output_diff){.name = o->name, .ratio = -1, .allowed = 1, .tier = TP_TIER_EQUAL};
     lay_out_blocks(a, k, o, env, got.data, c.block, out);
     compare_all(&c, &got, &want);
     if (out->ratio < 0) { /* nothing to compare */
@@ -411,6 +411,20 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     indices(o, got.data, c.worst, at);
     out->worst = tp_element_name(a, o, got.data, c.worst);
     out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
+}
+
+double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result want)
+{
+    static const double OF_THE_REFERENCE = 8; /* its sums are rounded once, and a kernel's at each step */
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want), worst = 0;
+    const double *real = (const double *)want.meaning->plane[0], *at = single->data;
+    for (size_t i = 0; i < single->n; i++) {
+        double loss = fabs(at[i] - real[i]) / (tolerance * fmax(fabs(real[i]), rms));
+        if (isfinite(loss) && tp_is_compared(k, o, env, want.data, i))
+            worst = fmax(worst, loss);
+    }
+    return fmax(1, fmin(OF_THE_REFERENCE * worst, WIDE / tolerance));
 }
 
 bool tp_equiv_refutes(const tp_case_result *r, bool masks)

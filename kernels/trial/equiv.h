@@ -100,7 +100,8 @@ typedef struct tp_output_diff {
     double max_ulp;          /* in units of the last place of max(|want|, rms of the output) */
     tp_str worst;            /* "o[3, 17]" */
     double got, want;
-    double rounding;           /* worst |computed - over the reals|, in units of the tolerance */
+    double rounding;           /* worst |computed - over the reals|, in units of what is allowed */
+    double allowed;            /* 1: the tolerance; more: so many times that (tp_allowed_for()) */
     double rounding_of_counts; /* the same of floats that are exactly integers over the reals */
     uint64_t ulps[TP_ULP_BUCKETS];
     uint32_t rank;
@@ -341,6 +342,9 @@ typedef struct tp_result {
  * reference computes an output, not only a decision: what is coarser inside is the kernel's own doing. The spec's
  * "tolerance" where there is one. */
 double tp_tolerance(const tp_kernel *k);
+/* How many times the tolerance of a float output is allowed where the reference, its own formula computed in float32
+ * (`single`), is off by so much of what it says over the reals: up to 2^-10 of an output's size. At least 1. */
+double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result want);
 /* Does a loop of the body end where floats decide, as one that turns until a result is close enough? Such a kernel is
  * another function over the reals than what it approximates: within the tolerance, nothing follows. */
 bool tp_approximates(const tp_kernel *k);

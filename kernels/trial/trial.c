@@ -235,3 +235,14 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
         *undecided = r.undecided;
     return st == TP_OK && shapes_agree(x, e, why);
 }
+
+tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e)
+{
+    const tp_kernel *k = x->c->kernel;
+    tp_tensor *outputs = TP_NEWN(x->work, tp_tensor, k->noutputs);
+    tp_reference_request r = {.kernel = k, .env = x->c->env, .arrays = e->arrays, .outputs = outputs, .single = true};
+    tp_status st = x->c->against ? TP_E_INPUT : tp_reference_run(x->work, &r);
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
+        tp_leave(x->work, st);
+    return st == TP_OK ? outputs : NULL;
+}

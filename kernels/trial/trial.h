@@ -29,6 +29,9 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
  * about which the domain is not certain. False with *why when it cannot be
  * evaluated, or gives other shapes. */
 bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why);
+/* What the reference says of e->arrays if each of its results is rounded to float32: by output, float64 tensors in
+ * `work`. NULL: there is no such answer. */
+tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e);
 /* Is there anything to compare the case with? */
 bool tp_trial_comparable(const tp_case *c);
 /* Is output i of the kernel compared? */

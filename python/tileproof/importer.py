@@ -419,7 +419,8 @@ class _Import:
         if "alias" in entry or any(o.get("alias") == given["name"] for o in out["outputs"]):
             raise Unsupported(f"two aliases of `{given['name']}` or of `{entry['name']}`", self.place)
         far = [e.get("memory_space", "vmem") in ("any", "hbm") for e in (given, entry)]
-        if far[0] != far[1]:
+        unseen = far[0] and entry.get("memory_space", "vmem") == "vmem" and not jx.uses(self.body, self.mapping.num_index_operands + source)
+        if far[0] != far[1] and not unseen:
             stays, moves = (given, entry) if far[0] else (entry, given)
             raise Unsupported(f"an alias of `{stays['name']}`, which stays where it is, with the blocks of `{moves['name']}` is not supported", self.place,
                               f"give `{stays['name']}` the BlockSpec of `{moves['name']}`")

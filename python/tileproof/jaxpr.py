@@ -104,6 +104,12 @@ def written_refs(j: Any) -> set[int]:
     return {n for n, var in enumerate(inner.invars) if any(w is var for w in written)} | {w for w in written if isinstance(w, int)}
 
 
+def uses(j: Any, number: int) -> bool:
+    """Does a kernel's jaxpr do anything with this parameter?"""
+    inner = open_jaxpr(j)
+    return any(v is inner.invars[number] for e in inner.eqns for v in e.invars)
+
+
 def dtype_name(aval: Any) -> str:
     return str(getattr(aval, "dtype", aval))
 

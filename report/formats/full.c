@@ -361,6 +361,9 @@ static void rounding_line(const painter *p, const tp_equiv *e, const tp_kernel *
             "ULP, %.2g of the %stolerance",
             e->equal, e->equal == 1 ? "" : "s", e->worst->ratio, e->unstable->max_abs, e->unstable->max_ulp,
             e->unstable->rounding, k->tolerance > 0 ? "declared " : "");
+    if (e->unstable->allowed > 1)
+        fprintf(p->out, ", which is %.2g times as wide here: the reference loses as much in float32",
+                e->unstable->allowed);
     if (e->fractions)
         fprintf(p->out, "; %u case%s where the reference has a number alone, as between 0 and 1", e->fractions,
                 e->fractions == 1 ? "" : "s");
