@@ -25,4 +25,15 @@ enum {
     TP_EXIT_INTERRUPTED = 130, /* as shells have it: SIGINT, and what was done by then is reported */
 };
 
+/* The one of a run that came to both. */
+static inline int tp_worse_exit(int a, int b)
+{
+    static const int WORST_FIRST[] = {TP_EXIT_INTERNAL, TP_EXIT_INTERRUPTED, TP_EXIT_USAGE,
+                                      TP_EXIT_INPUT,    TP_EXIT_VIOLATED,    TP_EXIT_UNKNOWN};
+    for (unsigned i = 0; i < sizeof WORST_FIRST / sizeof *WORST_FIRST; i++)
+        if (a == WORST_FIRST[i] || b == WORST_FIRST[i])
+            return WORST_FIRST[i];
+    return TP_EXIT_OK;
+}
+
 #endif

@@ -261,3 +261,8 @@ tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n)
     }
     return best;
 }
+
+const char *tp_did_you_mean(tp_arena *a, tp_str near, const char *mark, const char *otherwise)
+{
+    return near.n ? tp_printf(a, "did you mean %s%.*s%s?", mark, TP_FMT(near), mark).p : otherwise;
+}

@@ -80,5 +80,7 @@ tp_str tp_visible_line(tp_arena *a, tp_str s);
 /* The candidate nearest to `word` by edit distance and not `word` itself, of several one that begins with it, or
  * {NULL,0} when none is near enough to be what the user meant. */
 tp_str tp_nearest(tp_str word, const tp_str *candidates, size_t n);
+/* The help for a name that is not known: "did you mean `near`?", between such marks; `otherwise` where none is near. */
+const char *tp_did_you_mean(tp_arena *a, tp_str near, const char *mark, const char *otherwise);
 
 #endif

@@ -41,7 +41,10 @@ typedef struct tp_run_files {
 void tp_guard_reads(tp_cli *c, tp_run_files *g, tp_str path);
 /* False after a message: it would overwrite what is read, or is written already. `option`: its long name. */
 bool tp_guard_writes(tp_cli *c, tp_run_files *g, const char *option, tp_str path);
-/* The same for everything that lint and verify read and write. */
+/* Can a file be written there, as far as the file system says before the work is done? False after a message; whatever
+ * happens later is found by writing. */
+bool tp_can_write(const tp_cli *c, const char *option, tp_str path);
+/* Both for everything that lint and verify read and write. */
 bool tp_guard_check(tp_cli *c, const tp_strings *specs);
 /* The cache's text, empty where there is none yet; false after a message: what is there is something else. */
 bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text);

@@ -76,6 +76,8 @@ bool tp_option_bindings(const tp_strings *values, const char *option, const char
 bool tp_option_sizes(const tp_cli *c, int64_t most, tp_binding *sizes);
 /* What is wrong with these names of --size for k: one is no open size; empty: nothing. */
 tp_str tp_option_sizes_wrong(const tp_cli *c, const tp_binding *sizes, const tp_kernel *k);
+/* "WHAT `name`; did you mean `near`?"; `otherwise` where none is near. TP_EXIT_USAGE. */
+int tp_refuse_name(const char *what, tp_str name, tp_str near, const char *otherwise);
 /* There is none of that name: says which one is near. TP_EXIT_USAGE. */
 int tp_refuse_rule(tp_str name);
 /* --target, empty: the spec's own. False after a message. */

@@ -68,9 +68,7 @@ int tp_dump_specs(tp_cli *c, bool execute)
     int code = TP_EXIT_OK;
     if (!read_phases(c, &phases) || !tp_check_read_settings(c, execute, &run) || !tp_expand_paths(c, &paths))
         return TP_EXIT_USAGE;
-    for (uint32_t i = 0; i < paths.len; i++) {
-        int one = dump_one(c, &run, &phases, paths.at[i]);
-        code = one > code ? one : code;
-    }
+    for (uint32_t i = 0; i < paths.len; i++)
+        code = tp_worse_exit(code, dump_one(c, &run, &phases, paths.at[i]));
     return code;
 }

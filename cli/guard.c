@@ -1,6 +1,10 @@
-/* What a run reads it does not write over: spec, settings, baseline, arrays, receipt. */
+/* What a run reads it does not write over: spec, settings, baseline, arrays, receipt. What it could not write ends it
+ * before the work is done. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/check.h"
@@ -36,6 +40,31 @@ bool tp_guard_writes(tp_cli *c, tp_run_files *g, const char *option, tp_str path
     return !why;
 }
 
+bool tp_can_write(const tp_cli *c, const char *option, tp_str path)
+{
+    struct stat st;
+    const char *file = tp_cstr(c->arena, path), *slash = strrchr(file, '/');
+    const char *folder = !slash ? "." : slash == file ? "/" : tp_printf(c->arena, "%.*s", (int)(slash - file), file).p;
+    const char *why = NULL;
+    if (stat(file, &st) == 0)
+        why = S_ISDIR(st.st_mode) ? "it is a folder" : !S_ISREG(st.st_mode) ? "it is not a regular file" : NULL;
+    else if (errno != ENOENT)
+        why = strerror(errno);
+    if (!why && (stat(folder, &st) != 0 || access(folder, W_OK | X_OK) != 0)) {
+        tp_usage_error("--%s: cannot write `%s`: the folder `%s`: %s", option, file, folder, strerror(errno));
+        return false;
+    }
+    if (why)
+        tp_usage_error("--%s: cannot write `%s`: %s", option, file, why);
+    return !why;
+}
+
+/* Neither over what is read nor where nothing can be. */
+static bool may_write(tp_cli *c, tp_run_files *g, const char *option, tp_str path)
+{
+    return tp_guard_writes(c, g, option, path) && tp_can_write(c, option, path);
+}
+
 tp_str tp_after(tp_str s, char sign)
 {
     const char *at = s.n ? memchr(s.p, sign, s.n) : NULL;
@@ -57,9 +86,9 @@ bool tp_guard_check(tp_cli *c, const tp_strings *specs)
     for (uint32_t i = 0; ok && i < c->playback.len; i++)
         ok = tp_guard_writes(c, &g, "playback", tp_after(c->playback.at[i], '='));
     if (ok && c->receipt.len)
-        ok = tp_guard_writes(c, &g, "receipt", tp_option(&c->receipt, ""));
+        ok = may_write(c, &g, "receipt", tp_option(&c->receipt, ""));
     if (ok && c->certificates.len)
-        ok = tp_guard_writes(c, &g, "certificates", tp_option(&c->certificates, ""));
+        ok = may_write(c, &g, "certificates", tp_option(&c->certificates, ""));
     if (ok && c->cache.len)
         ok = tp_guard_writes(c, &g, "cache", tp_option(&c->cache, ""));
     return ok;

@@ -40,10 +40,8 @@ static int unknown_command(const char *name)
     const tp_command *const *commands = tp_commands(&n);
     for (; count < n && count < sizeof names / sizeof *names; count++)
         names[count] = tp_str_c(commands[count]->name);
-    tp_str near = tp_nearest(tp_str_c(name), names, count);
-    if (near.n)
-        return tp_usage_error("there is no command `%s`; did you mean `%.*s`?", name, TP_FMT(near));
-    return tp_usage_error("there is no command `%s`; `tileproof --help` lists them", name);
+    return tp_refuse_name("there is no command", tp_str_c(name), tp_nearest(tp_str_c(name), names, count),
+                          "`tileproof --help` lists them");
 }
 
 static const tp_command *command_of(const char *name)

@@ -1,10 +1,5 @@
 /* Reports and fixes in files. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/check.h"
@@ -30,31 +25,11 @@ static const tp_format *format_of(const tp_cli *c, tp_str wanted, tp_str *path)
     return f;
 }
 
-/* What the file system says of it before the work is done; whatever happens later is found by writing. */
-static bool can_be_written(const tp_cli *c, tp_str path)
-{
-    struct stat st;
-    const char *file = tp_cstr(c->arena, path), *slash = strrchr(file, '/');
-    const char *folder = !slash ? "." : slash == file ? "/" : tp_printf(c->arena, "%.*s", (int)(slash - file), file).p;
-    const char *why = NULL;
-    if (stat(file, &st) == 0)
-        why = S_ISDIR(st.st_mode) ? "it is a folder" : !S_ISREG(st.st_mode) ? "it is not a regular file" : NULL;
-    else if (errno != ENOENT)
-        why = strerror(errno);
-    if (!why && (stat(folder, &st) != 0 || access(folder, W_OK | X_OK) != 0)) {
-        tp_usage_error("--output: cannot write `%s`: the folder `%s`: %s", file, folder, strerror(errno));
-        return false;
-    }
-    if (why)
-        tp_usage_error("--output: cannot write `%s`: %s", file, why);
-    return !why;
-}
-
 bool tp_outputs_usable(const tp_cli *c)
 {
     tp_str path;
     for (uint32_t i = 0; i < c->report.len; i++)
-        if (!format_of(c, c->report.at[i], &path) || !can_be_written(c, path))
+        if (!format_of(c, c->report.at[i], &path) || !tp_can_write(c, "output", path))
             return false;
     return true;
 }

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/jsonc.h"
-#include "cli/cli.h"
+#include "cli/check.h"
 
 typedef struct json_object json;
 
@@ -17,14 +17,6 @@ typedef struct playback {
     uint32_t count;
     tp_str why; /* the first thing that went wrong */
 } playback;
-
-static const tp_kernel *kernel_of(const tp_spec *s, const tp_witness *w)
-{
-    for (uint32_t i = 0; i < s->nkernels; i++)
-        if (tp_str_eq(tp_dtypes_text(s->kernels[i]), w->dtypes))
-            return s->kernels[i];
-    return s->kernels[0];
-}
 
 /* Write the inputs that the replay used, and how to run them. Empty when the
  * arrays cannot be made. */
@@ -67,7 +59,7 @@ static tp_str write_arrays(playback *p, const tp_spec_report *s, const tp_kernel
 
 static void add(playback *p, const tp_spec_report *s, const tp_finding *f, size_t room)
 {
-    const tp_kernel *k = kernel_of(s->spec, f->witness);
+    const tp_kernel *k = s->spec->kernels[tp_kernel_of_witness(s->spec, f->witness)];
     json *o = json_object_new_object(), *sizes = json_object_new_object(), *dtypes = json_object_new_object();
     p->count++;
     for (uint32_t i = 0; i < f->witness->sizes.len; i++)
@@ -113,6 +105,8 @@ bool tp_playback_usable(tp_cli *c)
     if (c->playback.len == 0)
         return true;
     if (!parse(c, &p))
+        return false;
+    if (!p.arrays && !tp_can_write(c, "playback", p.path))
         return false;
     if (p.arrays && mkdir(tp_cstr(c->arena, p.path), 0777) != 0 && errno != EEXIST)
         return tp_usage_error("--playback: cannot make the folder `%.*s`: %s", TP_FMT(p.path), strerror(errno)), false;

@@ -247,8 +247,8 @@ static const tp_option_row *option_of_key(tp_ctx *ctx, const tp_json *member)
     }
     tp_str near = tp_nearest(member->key, names, n);
     tp_raise(ctx, TP_RULE_SPEC_STRUCTURE, member->key_loc,
-             near.n ? tp_printf(ctx->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
-                    : "the keys are the long names of options; `tileproof lint --help` lists them",
+             tp_did_you_mean(ctx->arena, near, "\"",
+                             "the keys are the long names of options; `tileproof lint --help` lists them"),
              "there is no setting \"%.*s\"", TP_FMT(member->key));
 }
 

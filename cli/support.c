@@ -148,6 +148,13 @@ tp_str tp_coordinates_text(tp_arena *a, const tp_kernel *k, const int64_t *env)
     return b.n ? tp_buf_view(&b) : TP_S("the step");
 }
 
+int tp_refuse_name(const char *what, tp_str name, tp_str near, const char *otherwise)
+{
+    if (near.n)
+        return tp_usage_error("%s `%.*s`; did you mean `%.*s`?", what, TP_FMT(name), TP_FMT(near));
+    return tp_usage_error("%s `%.*s`; %s", what, TP_FMT(name), otherwise);
+}
+
 int tp_refuse_rule(tp_str name)
 {
     tp_str names[128];
@@ -158,10 +165,7 @@ int tp_refuse_rule(tp_str name)
         names[count++] = tp_str_c(i < n ? rules[i]->code : codes[i - n].code);
         names[count++] = tp_str_c(i < n ? rules[i]->slug : codes[i - n].slug);
     }
-    tp_str near = tp_nearest(name, names, count);
-    if (near.n)
-        return tp_usage_error("there is no rule `%.*s`; did you mean `%.*s`?", TP_FMT(name), TP_FMT(near));
-    return tp_usage_error("there is no rule `%.*s`; `tileproof rules` lists them", TP_FMT(name));
+    return tp_refuse_name("there is no rule", name, tp_nearest(name, names, count), "`tileproof rules` lists them");
 }
 
 bool tp_use_target(const tp_cli *c, tp_str *target)
@@ -170,11 +174,7 @@ bool tp_use_target(const tp_cli *c, tp_str *target)
     *target = tp_option(&c->target, "");
     if (!target->n || tp_target_find(*target, &ignored))
         return true;
-    tp_str near = tp_target_nearest(*target);
-    if (near.n)
-        tp_usage_error("unknown target `%.*s`; did you mean `%.*s`?", TP_FMT(*target), TP_FMT(near));
-    else
-        tp_usage_error("unknown target `%.*s`; `tileproof targets` lists them", TP_FMT(*target));
+    tp_refuse_name("unknown target", *target, tp_target_nearest(*target), "`tileproof targets` lists them");
     return false;
 }
 

@@ -98,15 +98,6 @@ tp_played tp_play_at(tp_arena *a, const tp_kernel *k, const int64_t *env)
     return x;
 }
 
-/* The dtypes of the counterexample; else the first ones. */
-static const tp_kernel *kernel_of(const tp_spec *s, const tp_witness *w)
-{
-    for (uint32_t i = 0; i < s->nkernels; i++)
-        if (tp_str_eq(tp_dtypes_text(s->kernels[i]), w->dtypes))
-            return s->kernels[i];
-    return s->kernels[0];
-}
-
 /* What the tables of a counterexample hold, as it has them. */
 typedef struct given_tables {
     tp_arena *a;
@@ -129,7 +120,7 @@ bool tp_play_finding(tp_arena *a, const tp_spec_report *s, const tp_finding *f, 
 {
     if (!s->spec || !f->witness || f->verdict != TP_VIOLATED || !tp_moves_its_data(s->spec->kernels[0]))
         return false;
-    const tp_kernel *k = kernel_of(s->spec, f->witness);
+    const tp_kernel *k = s->spec->kernels[tp_kernel_of_witness(s->spec, f->witness)];
     const tp_rule *rule = tp_rule_find(tp_str_c(f->rule));
     tp_str why;
     if (!rule || !rule->traps)

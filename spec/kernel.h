@@ -353,6 +353,9 @@ typedef struct tp_spec {
     uint32_t nkernels;
 } tp_spec;
 
+/* Which of the kernels has the dtypes of the witness; else the first one. */
+uint32_t tp_kernel_of_witness(const tp_spec *s, const tp_witness *w);
+
 typedef struct tp_load_options {
     tp_str target; /* overrides the spec's; empty: none */
 } tp_load_options;

@@ -246,6 +246,7 @@ void lower_check_open(tp_lower *l, uint32_t operand, const tp_node *n);
 tp_scope lower_scope_of(tp_lower *l, const tp_syntax *s);
 
 /* lower_function.c */
+tp_thing *lower_new_function(tp_lower *l, tp_function f);
 void lower_def(tp_lower *l, const tp_syntax *s, const tp_place *b);
 /* What a call returns, of a function that is written or of a PARTIAL of one. */
 tp_thing *lower_apply(tp_lower *l, const tp_function *f, const tp_arguments *args, const tp_node *n);

@@ -92,8 +92,7 @@ tp_dtype lower_dtype_name(tp_lower *l, const tp_node *n)
     for (int i = 0; i < TP_DTYPES; i++)
         names[i] = tp_str_c(tp_dtype_info((tp_dtype)i)->name);
     tp_str near = n->kind == TP_N_NAME ? tp_nearest(n->text, names, TP_DTYPES) : (tp_str){NULL, 0};
-    lower_fail(l, n,
-               near.n ? tp_printf(l->c->arena, "did you mean %.*s?", TP_FMT(near)).p : "write a dtype such as float32",
+    lower_fail(l, n, tp_did_you_mean(l->c->arena, near, "", "write a dtype such as float32"),
                "a dtype is expected here");
 }
 

@@ -182,8 +182,7 @@ _Noreturn static void unknown_function(tp_lower *l, const tp_node *n)
             names[count++] = tp_str_c(tp_prim_info((tp_prim)p)->name);
     tp_str near = tp_nearest(n->text, names, count);
     tp_raise(l->c, TP_RULE_SPEC_NAME, tp_node_loc(l->c, n),
-             near.n ? tp_printf(l->c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
-                    : "`tileproof primitives` lists the functions",
+             tp_did_you_mean(l->c->arena, near, "`", "`tileproof primitives` lists the functions"),
              "unknown function `%.*s`", TP_FMT(n->text));
 }
 

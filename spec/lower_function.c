@@ -4,7 +4,7 @@
 
 /* ---- definitions ---- */
 
-static tp_thing *new_function(tp_lower *l, tp_function f)
+tp_thing *lower_new_function(tp_lower *l, tp_function f)
 {
     tp_thing *x = TP_NEW(l->c->arena, tp_thing);
     tp_function *own = TP_NEW(l->c->arena, tp_function);
@@ -28,13 +28,13 @@ static tp_thing *written_function(tp_lower *l, const tp_node *node, uint32_t npa
                        "a default that is an array or a list lives on between calls");
     }
     l->frame->seen = true;
-    return new_function(l, (tp_function){.kind = TP_FUNCTION_WRITTEN,
-                                         .text = node->kind == TP_N_CALL ? node->text : TP_S("lambda"),
-                                         .node = node,
-                                         .nparameters = nparameters,
-                                         .body = body,
-                                         .defaults = defaults,
-                                         .frame = l->frame});
+    return lower_new_function(l, (tp_function){.kind = TP_FUNCTION_WRITTEN,
+                                               .text = node->kind == TP_N_CALL ? node->text : TP_S("lambda"),
+                                               .node = node,
+                                               .nparameters = nparameters,
+                                               .body = body,
+                                               .defaults = defaults,
+                                               .frame = l->frame});
 }
 
 tp_thing *lower_lambda(tp_lower *l, const tp_node *n)

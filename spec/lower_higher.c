@@ -386,15 +386,6 @@ static tp_thing *call_mapped(tp_lower *l, const tp_thing *f, const tp_thing *axe
     return carry_now(l, rows, n);
 }
 
-static tp_thing *function_object(tp_lower *l, tp_function f)
-{
-    tp_thing *x = TP_NEW(l->c->arena, tp_thing);
-    tp_function *own = TP_NEW(l->c->arena, tp_function);
-    *own = f;
-    *x = (tp_thing){.kind = TP_THING_FUNCTION, .value = -1, .function = own};
-    return x;
-}
-
 static const tp_function *function_given(tp_lower *l, const tp_node *n, uint32_t i, const char *name)
 {
     const tp_node *at = needed(l, n, i, name);
@@ -412,16 +403,16 @@ static tp_thing *call_vmap(tp_lower *l, const tp_node *n)
     const tp_node *in = given(n, 1, "in_axes"), *out = given(n, 2, "out_axes");
     if (out && (out->kind != TP_N_INT || out->integer))
         lower_fail(l, out, "swap the axes of the result", "vmap puts the new axis first here");
-    return function_object(l, (tp_function){.kind = TP_FUNCTION_VMAP,
-                                            .text = TP_S("vmap"),
-                                            .inner = function_given(l, n, 0, "fun"),
-                                            .axes = in ? lower_object(l, in) : NULL});
+    return lower_new_function(l, (tp_function){.kind = TP_FUNCTION_VMAP,
+                                               .text = TP_S("vmap"),
+                                               .inner = function_given(l, n, 0, "fun"),
+                                               .axes = in ? lower_object(l, in) : NULL});
 }
 
 static tp_thing *call_partial(tp_lower *l, const tp_node *n)
 {
     const tp_function *f = function_given(l, n, 0, "func");
-    return function_object(
+    return lower_new_function(
         l,
         (tp_function){.kind = TP_FUNCTION_PARTIAL, .text = f->text, .inner = f, .arguments = lower_arguments(l, n, 1)});
 }
@@ -429,7 +420,7 @@ static tp_thing *call_partial(tp_lower *l, const tp_node *n)
 /* jit(f), checkpoint(f): f */
 static tp_thing *call_same(tp_lower *l, const tp_node *n)
 {
-    return function_object(l, *function_given(l, n, 0, "fun"));
+    return lower_new_function(l, *function_given(l, n, 0, "fun"));
 }
 
 /* lax.map(f, xs) */

@@ -11,6 +11,14 @@ tp_str tp_dtypes_text(const tp_kernel *k)
     return tp_buf_view(&b);
 }
 
+uint32_t tp_kernel_of_witness(const tp_spec *s, const tp_witness *w)
+{
+    for (uint32_t i = 0; i < s->nkernels; i++)
+        if (tp_str_eq(tp_dtypes_text(s->kernels[i]), w->dtypes))
+            return i;
+    return 0;
+}
+
 static void check_version(tp_ctx *c, const tp_json *doc)
 {
     const tp_json *v = tp_member(c, doc, "tileproof", TP_J_INT, true);

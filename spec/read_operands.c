@@ -38,8 +38,8 @@ static tp_dtype dtype_named(tp_reader *r, tp_str text, tp_loc loc)
     for (size_t i = 0; i < sizeof SHORT / sizeof *SHORT; i++)
         near = tp_str_is(text, SHORT[i][0]) ? tp_str_c(SHORT[i][1]) : near;
     tp_raise(r->c, TP_RULE_SPEC_NAME, loc,
-             near.n ? tp_printf(r->c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
-                    : "one of float32, bfloat16, float16, int32, int8, bool, …, or a parameter of \"dtypes\"",
+             tp_did_you_mean(r->c->arena, near, "\"",
+                             "one of float32, bfloat16, float16, int32, int8, bool, …, or a parameter of \"dtypes\""),
              "unknown dtype \"%.*s\"", TP_FMT(text));
 }
 

@@ -78,9 +78,8 @@ _Noreturn void tp_scope_unknown(tp_ctx *c, const tp_names *names, unsigned kinds
             known[n++] = names->at[i].name;
     tp_str near = tp_nearest(name, known, n);
     tp_raise(c, TP_RULE_SPEC_NAME, loc,
-             near.n                  ? tp_printf(c->arena, "did you mean `%.*s`?", TP_FMT(near)).p
-             : kinds == TP_NAME_SIZE ? "only sizes can be used here"
-                                     : names_text(c->arena, known, n),
+             tp_did_you_mean(c->arena, near, "`",
+                             kinds == TP_NAME_SIZE ? "only sizes can be used here" : names_text(c->arena, known, n)),
              "unknown name `%.*s`", TP_FMT(name));
 }
 
@@ -131,8 +130,7 @@ void tp_check_keys(tp_ctx *c, const tp_json *object, const char *const *known, c
                          "\"%s\" is part of the format but not supported by this build", later[k]);
         tp_str near = tp_nearest(m->key, names, n);
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, m->key_loc,
-                 near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p
-                        : "keys that start with x- are ignored",
+                 tp_did_you_mean(c->arena, near, "\"", "keys that start with x- are ignored"),
                  "unknown key \"%.*s\" in %s", TP_FMT(m->key), what);
     }
 }

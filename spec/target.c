@@ -69,8 +69,7 @@ tp_str tp_target_nearest(tp_str name)
 _Noreturn void tp_target_unknown(tp_ctx *c, tp_loc loc, tp_str name)
 {
     tp_str near = tp_target_nearest(name);
-    tp_raise(c, TP_RULE_SPEC_NAME, loc,
-             near.n ? tp_printf(c->arena, "did you mean \"%.*s\"?", TP_FMT(near)).p : "`tileproof targets` lists them",
+    tp_raise(c, TP_RULE_SPEC_NAME, loc, tp_did_you_mean(c->arena, near, "\"", "`tileproof targets` lists them"),
              "unknown target \"%.*s\"", TP_FMT(name));
 }
 

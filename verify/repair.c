@@ -199,6 +199,8 @@ static tp_edits edits_of(tp_arena *a, const tp_rewrite *w)
         tp_edit e = {w->twins[i], w->twins[i] + (w->edit.end - w->edit.start), w->edit.text};
         tp_push(a, edits, e);
     }
+    if (w->also.text.n)
+        tp_push(a, edits, w->also);
     return edits;
 }
 
@@ -250,6 +252,8 @@ static void propose(repair *r, const tp_rewrite *w)
     tp_fix fix = {.title = tp_printf(a, "write `%.*s` in place of `%.*s`", TP_FMT(on_one_line(a, w->edit.text)),
                                      TP_FMT(on_one_line(a, old))),
                   .edits = edits_of(a, w)};
+    if (w->title.n)
+        fix.title = w->title;
     if (w->ntwins)
         fix.title = tp_printf(a, "%.*s, in the %u blocks that are written alike", TP_FMT(fix.title), w->ntwins + 1);
     tp_push(r->j->arena, r->f->proposals, fix);

@@ -321,15 +321,22 @@ static void add_start_of_block(writer *w, const tp_node *n, place p)
                          tp_printf(w->c->arena, "%.*s * %.*s", TP_FMT(w->names[x]), TP_FMT(w->blocks[b])));
 }
 
+/* Is it made of axes and positions, of nothing that memory has? */
+static bool is_position(const writer *w, const tp_node *n)
+{
+    return tp_node_is_position(n, w->names, w->counts, w->nnames, false);
+}
+
 static void rewrite_call(writer *w, const tp_node *n, place p)
 {
     static const char *const ALIKE[][2] = {{"exp", "exp2"},   {"sum", "max"}, {"max", "min"},  {"maximum", "minimum"},
                                            {"rsqrt", "sqrt"}, {"sin", "cos"}, {"log", "log2"}, {"argmax", "argmin"}};
     tp_loc name = {p.at.start, p.at.start + (uint32_t)n->text.n, p.at.pointer};
+    uint8_t rank = is_position(w, n) ? 2 : 0; /* who clamps a position mistakes what it is clamped by, not the side */
     for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++)
         for (int side = 0; side < 2; side++)
             if (tp_str_is(n->text, ALIKE[i][side]))
-                put(w, 0, name, "%s", ALIKE[i][!side]);
+                put(w, rank, name, "%s", ALIKE[i][!side]);
     for (uint32_t i = 1; i < n->nkids && i < 3; i++) /* operands of dot, arms of where */
         if ((tp_str_is(n->text, "where") && i == 2) || (tp_str_is(n->text, "dot") && i == 1))
             exchange_kids(w, n, i - 1);
@@ -364,12 +371,6 @@ static void rewrite_number(writer *w, const tp_node *n, place p)
         put(w, rank, at, "%.*s", TP_FMT(w->digits[i]));
     for (uint32_t i = 0; i < w->nrefs; i++)
         put(w, 1, at, "%.*s[...]", TP_FMT(w->refs[i]));
-}
-
-/* Is it made of axes and positions, of nothing that memory has? */
-static bool is_position(const writer *w, const tp_node *n)
-{
-    return tp_node_is_position(n, w->names, w->counts, w->nnames, false);
 }
 
 /* Another name; a step, a distance or a factor that is missing. */
@@ -519,6 +520,78 @@ static void rewrite_map(writer *w, const tp_json *map)
     }
 }
 
+static bool is_alike(const writer *w, const tp_json *a, const tp_json *b)
+{
+    const char *text = w->c->source->text.p;
+    return a && b && a->loc.end - a->loc.start == b->loc.end - b->loc.start &&
+           memcmp(text + a->loc.start, text + b->loc.start, a->loc.end - a->loc.start) == 0;
+}
+
+/* Each input has the index map of the other. */
+static void exchange_maps(writer *w, const tp_json *x, const tp_json *y)
+{
+    const tp_json *a = items(x, "index_map"), *b = items(y, "index_map"), *first = tp_json_get(x, "name"),
+                  *second = tp_json_get(y, "name");
+    if (!a || !b || a->u.items.n != b->u.items.n || is_alike(w, a, b) || !is_wanted(w, 0) || !first || !second ||
+        first->type != TP_J_STRING || second->type != TP_J_STRING)
+        return;
+    const char *text = w->c->source->text.p;
+    tp_rewrite r = {
+        .edit = {a->loc.start, a->loc.end, {text + b->loc.start, b->loc.end - b->loc.start}},
+        .also = {b->loc.start, b->loc.end, {text + a->loc.start, a->loc.end - a->loc.start}},
+        .title = tp_printf(w->c->arena, "exchange the index maps of `%.*s` and `%.*s`", TP_FMT(first->u.string),
+                           TP_FMT(second->u.string)),
+        .place = a->loc,
+    };
+    tp_push(w->c->arena, w->out, r);
+}
+
+/* Where an entry is an axis or 0: which axis, naxes for 0; false: it is something else. */
+static bool bare_entry(const writer *w, const tp_json *e, uint32_t *axis)
+{
+    *axis = w->naxes;
+    for (uint32_t x = 0; x < w->naxes && e->type == TP_J_STRING; x++)
+        if (tp_str_eq(e->u.string, w->names[x]))
+            *axis = x;
+    return *axis < w->naxes || (e->type == TP_J_INT && e->u.integer == 0) ||
+           (e->type == TP_J_STRING && tp_str_is(e->u.string, "0"));
+}
+
+/* ["i", "k"]  ->  ["k", "j"]: two entries that are axes or 0 are others, each axis once. */
+static void rewrite_two_entries(writer *w, const tp_json *map, uint32_t p, uint32_t q)
+{
+    uint32_t n = map->u.items.n, old[TP_MAX_RANK], now[TP_MAX_RANK];
+    for (uint32_t d = 0; d < n; d++)
+        if (!bare_entry(w, map->u.items.at[d], &old[d]))
+            return;
+    for (uint32_t a = 0; a <= w->naxes; a++)
+        for (uint32_t b = 0; b <= w->naxes; b++) {
+            tp_buf text = {.arena = w->c->arena};
+            bool once = a != old[p] && b != old[q] && (a != b || a == w->naxes);
+            bool exchanged = q == p + 1 && a == old[q] && b == old[p]; /* rewrite_map() does that */
+            memcpy(now, old, sizeof now);
+            now[p] = a;
+            now[q] = b;
+            for (uint32_t d = 0; d < n && once; d++)
+                once = d == p || d == q || now[d] == w->naxes || (now[d] != a && now[d] != b);
+            if (!once || exchanged)
+                continue;
+            for (uint32_t d = 0; d < n; d++)
+                if (now[d] == w->naxes)
+                    tp_buf_printf(&text, "%s0", d ? ", " : "[");
+                else
+                    tp_buf_printf(&text, "%s\"%.*s\"", d ? ", " : "[", TP_FMT(w->names[now[d]]));
+            put(w, 1, map->loc, "%.*s]", TP_FMT(tp_buf_view(&text)));
+        }
+}
+
+static void rewrite_pairs_of_entries(writer *w, const tp_json *map)
+{
+    for (uint32_t p = 0; is_wanted(w, 1) && map->u.items.n <= TP_MAX_RANK && p < map->u.items.n; p++)
+        for (uint32_t q = p + 1; q < map->u.items.n; q++)
+            rewrite_two_entries(w, map, p, q);
+}
+
 static void rewrite_steps(writer *w, const tp_json *steps)
 {
     if (steps->type == TP_J_INT) {
@@ -530,13 +603,6 @@ static void rewrite_steps(writer *w, const tp_json *steps)
         put_by_one(w, 0, steps, n);
         rewrite_expression(w, n, place_of(w, n, 0));
     }
-}
-
-static bool is_alike(const writer *w, const tp_json *a, const tp_json *b)
-{
-    const char *text = w->c->source->text.p;
-    return a && b && a->loc.end - a->loc.start == b->loc.end - b->loc.start &&
-           memcmp(text + a->loc.start, text + b->loc.start, a->loc.end - a->loc.start) == 0;
 }
 
 /* Inputs whose blocks and index maps are written alike, of one BlockSpec perhaps: all of them at once. */
@@ -558,7 +624,7 @@ static void rewrite_twins(writer *w, const tp_json *inputs)
 static void rewrite_around(writer *w, const tp_json *doc)
 {
     static const char *const LISTS[] = {"inputs", "outputs"};
-    const tp_json *grid = items(doc, "grid");
+    const tp_json *grid = items(doc, "grid"), *inputs = items(doc, "inputs");
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
         const tp_json *list = items(doc, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++) {
@@ -567,7 +633,18 @@ static void rewrite_around(writer *w, const tp_json *doc)
                 rewrite_map(w, map);
         }
     }
-    rewrite_twins(w, items(doc, "inputs"));
+    rewrite_twins(w, inputs);
+    for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++)
+        for (uint32_t j = i + 1; j < inputs->u.items.n; j++)
+            exchange_maps(w, inputs->u.items.at[i], inputs->u.items.at[j]);
+    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
+        const tp_json *list = items(doc, LISTS[l]);
+        for (uint32_t i = 0; list && i < list->u.items.n; i++) {
+            const tp_json *map = items(list->u.items.at[i], "index_map");
+            if (map)
+                rewrite_pairs_of_entries(w, map);
+        }
+    }
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         const tp_json *steps = tp_json_get(grid->u.items.at[i], "steps");
         if (steps)

@@ -9,7 +9,10 @@ typedef struct tp_rewrite {
     tp_edit edit;
     uint32_t ntwins,
         twins[TP_MOST_TWINS]; /* where, behind it, the same change is made: of windows that are written alike */
-    tp_loc place; /* what it changes: an expression, a statement, an entry of an index map, the steps of an axis */
+    tp_edit also;             /* another place that changes with it, behind it; its text empty: none */
+    tp_str title;             /* of both; empty: it is told by its edit */
+    tp_loc
+        place; /* what it changes: an expression, a statement, an index map or an entry of one, the steps of an axis */
     uint8_t rank; /* 0: an operator, a number by one; then names; then terms and factors that are added */
 } tp_rewrite;
 typedef TP_VEC(tp_rewrite) tp_rewrites;

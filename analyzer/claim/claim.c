@@ -296,12 +296,23 @@ static const int64_t *tell_trap(tp_analysis *a, const tp_trapped *t, const int64
     return there;
 }
 
+/* Why a counterexample counts for nothing: the claim is not all that the rule asks, and what became of its case. */
+static tp_str only_approximate(tp_analysis *a, const tp_claim *c, int replayed, const tp_trapped *t)
+{
+    if (replayed == 0)
+        return tp_message(a, "%s, and the case that was tried does not trap", c->approximate);
+    if (t->rule && strcmp(t->rule, a->rule->code) != 0)
+        return tp_message(a, "%s, and the case that was tried traps by %s first", c->approximate, t->rule);
+    return tp_message(a, t->rule ? "%s, and the case that was tried traps at another place first" : "%s",
+                      c->approximate);
+}
+
 tp_finding *tp_claim_record(tp_analysis *a, const tp_claim *c, tp_decision d, const int64_t **env)
 {
     tp_trapped trap = {.arena = a->arena};
     int replayed = d.verdict == TP_VIOLATED ? replay(a, c, d.env, &trap) : -1;
     if (d.verdict == TP_VIOLATED && c->approximate && replayed != 1)
-        d = (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_str_c(c->approximate), .ms = d.ms};
+        d = (tp_decision){.verdict = TP_UNKNOWN, .reason = only_approximate(a, c, replayed, &trap), .ms = d.ms};
     if (d.verdict == TP_UNKNOWN && c->executed && tp_runs_to_the_end(a))
         d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT, .ms = d.ms};
     tp_finding *f =

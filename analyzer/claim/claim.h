@@ -78,7 +78,7 @@ typedef struct tp_claim {
     tp_str label;
     tp_str note;
     /* Not NULL: a counterexample may be spurious, and this says why; it counts
-     * only if the machine traps at this place there, else the claim is unknown. */
+     * only if the machine traps at this place there, else the claim is unknown, and what it did there is said, too. */
     const char *approximate;
     tp_str origin; /* the operand of what is undefined, or empty: a trap of another one is no evidence */
     const struct tp_claim *beside; /* others that its finding stands for: a precondition is one of all of them */
@@ -236,6 +236,9 @@ void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t v
 void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word);
 /* The operand, which has no blocks, stays in "any", as arrays of programs on a GPU do. */
 void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o);
+/* The help for an index that is an entry of a table, and beyond `extent` in the case env: what would have to be
+ * declared of the table; where its contents are given, which of them is wrong. Empty for any other index. */
+tp_str tp_help_entry(tp_analysis *a, tp_expr index, tp_expr extent, const int64_t *env);
 /* propose_maps.c: the claim c is that dimension d of o meets its array, and is violated. Would it hold with the index
  * of another dimension, and that one with this? With the map of another operand, and that one with this? Says so, and
  * proposes it. */

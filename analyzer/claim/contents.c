@@ -261,5 +261,5 @@ void tp_check_contents(tp_analysis *a, const int64_t *point)
     f->reason = tp_message(
         a, "neither contents (at %u choices of sizes) nor a contradiction were found: every claim may be vacuous",
         c.tried);
-    f->help = TP_S("give contents in \"cases\": {\"tables\": …}, or simplify the contracts");
+    f->help = TP_S("let \"prepare\" compute the tables, give their \"contents\", or simplify the contracts");
 }

@@ -115,3 +115,42 @@ void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t v
     if (fix.edits.len > 1)
         tp_push(a->arena, f->proposals, fix);
 }
+
+/* t[5, 0]; empty: no value. */
+static tp_str entry_text(tp_analysis *a, const tp_table *t, const tp_expr *index, const int64_t *env)
+{
+    tp_buf b = {.arena = a->arena};
+    int64_t at;
+    tp_buf_str(&b, t->name);
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (tp_expr_eval(a->p, index[d], env, &at) != TP_EVAL_OK)
+            return (tp_str){NULL, 0};
+        tp_buf_printf(&b, "%s%lld", d ? ", " : "[", (long long)at);
+    }
+    tp_buf_c(&b, t->rank ? "]" : "");
+    return tp_buf_view(&b);
+}
+
+tp_str tp_help_entry(tp_analysis *a, tp_expr index, tp_expr extent, const int64_t *env)
+{
+    const tp_expr_node n = *tp_expr_get(a->p, index);
+    const tp_expr indices[TP_TABLE_RANK] = {n.a, n.b, n.c};
+    tp_str most = tp_text(a, mk(a, TP_E_SUB, extent, num(a, 1))), name = {NULL, 0};
+    for (uint32_t t = 0; t < a->k->ntables && n.op == TP_E_READ; t++) {
+        const tp_table *table = &a->k->tables[t];
+        int64_t value;
+        if (table->sym != (uint32_t)n.value)
+            continue;
+        if (!table->contents)
+            name = table->name;
+        else if (tp_expr_eval(a->p, index, env, &value) == TP_EVAL_OK)
+            return tp_message(a, "`%.*s` is given as %lld: give a number from 0 to %.*s",
+                              TP_FMT(entry_text(a, table, indices, env)), (long long)value, TP_FMT(most));
+    }
+    for (uint32_t i = 0; i < a->k->ninputs && n.op == TP_E_READ; i++) /* integers in SMEM */
+        if (a->k->operands[i].entries && a->k->operands[i].entries->sym == (uint32_t)n.value)
+            name = a->k->operands[i].name;
+    return name.n ? tp_message(a, "declare what `%.*s` holds: \"values\": {\"min\": 0, \"max\": \"%.*s\"}",
+                               TP_FMT(name), TP_FMT(most))
+                  : name;
+}

@@ -114,7 +114,7 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
         }
     }
     claim.over_steps = true;
-    claim.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
+    claim.approximate = "only a necessary condition for it is known";
     tp_finding *found = tp_claim_record(a, &claim, all, NULL);
     found->rests_on = basis;
     if (found->verdict == TP_VIOLATED)

@@ -744,7 +744,7 @@ void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const c
                   .loc = a->k->doc->loc,
                   .proven = tp_str_c(proven),
                   .violated = tp_str_c(violated),
-                  .approximate = "the case that was found does not trap again"};
+                  .approximate = "a case was found that seems to break it"};
     const tp_flow *f = tp_flow_of(a);
     tp_decision d = {.verdict = TP_UNKNOWN, .reason = f->in_flight};
     if (counting || !d.reason.n)

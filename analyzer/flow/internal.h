@@ -186,6 +186,14 @@ void flow_note_store(flow *f, uint32_t operand, tp_expr inside);
 void flow_prepare(flow *f);
 /* All steps; its argument is a flow. */
 void flow_walk_body(void *arg);
+/* start.c: what an operation leaves as it is, as text: 0 for sums and for what has none. */
+tp_str flow_neutral(tp_analysis *a, tp_prim by, tp_dtype dtype);
+/* start.c: the condition of the first step on each block of the outputs; empty: it is none of the fastest axes'. */
+tp_str flow_first_on_block(tp_analysis *a, uint32_t operand);
+/* start.c: if k == 0: acc[...] = 0, in front of the body: in the first step on each block of the outputs, else at the
+ * start of the longest run of the fastest axes that helps, since it may not forget what it summed. With what the body
+ * itself gives all of the operand, else with the identity of the operation by which it is updated. */
+void flow_propose_start(tp_analysis *a, tp_finding *f, uint32_t operand);
 /* once.c: a->flow := a new walk. All turns of a loop at once; and, where that says too little, turn by turn. */
 void flow_walk_again(tp_analysis *a);
 void flow_walk(flow *f, const tp_region *r);

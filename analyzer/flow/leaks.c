@@ -99,14 +99,10 @@ static tp_str source_text(tp_analysis *a, const tp_leak *l)
     return TP_S("undefined elements");
 }
 
-static const char *neutral(tp_prim through)
+/* What the lanes may hold, for the reduction that they go through. */
+static tp_str neutral(tp_analysis *a, const tp_leak *l)
 {
-    return through == TP_P_MAX || through == TP_P_ARGMAX   ? "-inf"
-           : through == TP_P_MIN || through == TP_P_ARGMIN ? "inf"
-           : through == TP_P_PROD                          ? "1"
-           : through == TP_P_ANY                           ? "False"
-           : through == TP_P_ALL                           ? "True"
-                                                           : "0";
+    return flow_neutral(a, l->through, a->k->operands[l->operand].dtype);
 }
 
 /* where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0) */
@@ -132,92 +128,19 @@ static tp_str mask_text(tp_analysis *a, const tp_leak *l)
     tp_buf_c(&b, "iota(int32, (");
     for (uint32_t d = 0; d < o->ref_rank; d++)
         tp_buf_printf(&b, "%s%.*s", d ? ", " : "", TP_FMT(tp_text(a, o->ref_shape[d])));
-    tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %s)", o->ref_rank == 1 ? "," : "", lane,
-                  TP_FMT(tp_text(a, o->shape[l->dim])), TP_FMT(tp_buf_view(&read)), neutral(l->through));
+    tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %.*s)", o->ref_rank == 1 ? "," : "", lane,
+                  TP_FMT(tp_text(a, o->shape[l->dim])), TP_FMT(tp_buf_view(&read)), TP_FMT(neutral(a, l)));
     return tp_buf_view(&b);
 }
 
 /* load(x, mask)  ->  load(x, mask, other=0) */
 static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
-    tp_str call = tp_source_text(a, f->loc), other = tp_message(a, "other=%s", neutral(l->through));
+    tp_str call = tp_source_text(a, f->loc), other = tp_message(a, "other=%.*s", TP_FMT(neutral(a, l)));
     if (call.n < 5 || memcmp(call.p, "load(", 5) != 0 || call.p[call.n - 1] != ')')
         return;
     tp_edit edit = {f->loc.end - 1, f->loc.end - 1, tp_message(a, ", %.*s", TP_FMT(other))};
     tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
-}
-
-/* Where a table says which block a step writes: the condition under which a step is the first one on its block. */
-static tp_str new_block(tp_analysis *a, const tp_operand *o)
-{
-    for (uint32_t d = 0; o->role == TP_OUTPUT && d < o->rank; d++) {
-        const tp_expr_node map = *tp_expr_get(a->p, o->dims[d].index);
-        for (uint32_t x = 0; x < a->k->naxes && map.op == TP_E_READ; x++) {
-            tp_expr step = tp_sym(a->p, a->k->axes[x].sym);
-            if (a->k->axes[x].parallel || !tp_same(map.a, step) || map.b.id)
-                continue;
-            tp_expr before = mk(a, TP_E_MAX, mk(a, TP_E_SUB, step, num(a, 1)), num(a, 0)), index = o->dims[d].index,
-                    last = tp_expr_replace(a->p, index, a->k->axes[x].sym, before);
-            return tp_message(a, "%.*s == 0 or %.*s != %.*s", TP_FMT(a->k->axes[x].name), TP_FMT(tp_text(a, index)),
-                              TP_FMT(tp_text(a, last)));
-        }
-    }
-    return (tp_str){0};
-}
-
-static void propose_start(tp_analysis *a, tp_finding *f, const tp_leak *l, tp_str when, uint32_t at, tp_str margin)
-{
-    tp_str name = a->k->operands[l->operand].name;
-    tp_edit edit = {at, at,
-                    tp_message(a, "\"if %.*s:\",%.*s\"    %.*s[...] = 0\",%.*s", TP_FMT(when), TP_FMT(margin),
-                               TP_FMT(name), TP_FMT(margin))};
-    tp_propose(a, f, tp_message(a, "start with `if %.*s: %.*s[...] = 0`", TP_FMT(when), TP_FMT(name)), &edit, 1);
-}
-
-/* The first of the fastest axes along which no output changes its block, and all behind it; naxes: there is none. */
-static uint32_t reduction_axes(tp_analysis *a)
-{
-    uint32_t first = 0;
-    for (uint32_t i = a->k->ninputs; i < a->k->ninputs + a->k->noutputs; i++) {
-        bool mentioned[TP_MAX_AXES];
-        tp_map_tells_axes(a, &a->k->operands[i], mentioned);
-        for (uint32_t x = first; x < a->k->naxes; x++)
-            first = mentioned[x] ? x + 1 : first;
-    }
-    return first;
-}
-
-/* "j == 0 and k == 0": the first step along these axes and all behind them; empty: cores share the steps of one of
- * them. */
-static tp_str first_step(tp_analysis *a, uint32_t first)
-{
-    tp_buf axes = {.arena = a->arena};
-    for (uint32_t x = first; x < a->k->naxes; x++)
-        if (!a->k->axes[x].parallel)
-            tp_buf_printf(&axes, "%s%.*s == 0", axes.n ? " and " : "", TP_FMT(a->k->axes[x].name));
-    return first < a->k->naxes && !a->k->axes[first].parallel ? tp_buf_view(&axes) : (tp_str){NULL, 0};
-}
-
-/* if k == 0: acc[...] = 0, in front of the body: in the first step on each block of the outputs, else at the start of
- * the longest run of the fastest axes that helps, since it may not forget what it summed. */
-static void propose_init(tp_analysis *a, tp_finding *f, const tp_leak *l)
-{
-    const tp_json *body = tp_json_get(a->k->doc, "kernel");
-    tp_str when = new_block(a, &a->k->operands[l->operand]), text = a->k->source->text;
-    if (!body || body->type != TP_J_ARRAY || !body->u.items.n)
-        return;
-    uint32_t from = body->loc.start + 1, at = from;
-    while (at < text.n && strchr(" \n\r\t", text.p[at]))
-        at++;
-    tp_str margin = {text.p + from, at - from};
-    if (when.n)
-        propose_start(a, f, l, when, at, margin);
-    uint32_t own = reduction_axes(a);
-    for (uint32_t n = 0; n <= a->k->naxes; n++) {
-        tp_str axes = first_step(a, n ? n - 1 : own);
-        if (axes.n && n != own + 1)
-            propose_start(a, f, l, axes, at, margin);
-    }
 }
 
 /* The fastest axis of several steps, where it is parallel: what a step leaves in scratch the next one does not find. */
@@ -243,7 +166,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
         } else
             f->help = TP_S("select before use: where(in_range, value, neutral_element)");
     } else if (l->birth == TP_BIRTH_MASKED) {
-        f->help = tp_message(a, "give these lanes a value: load(…, mask, other=%s)", neutral(l->through));
+        f->help = tp_message(a, "give these lanes a value: load(…, mask, other=%.*s)", TP_FMT(neutral(a, l)));
         propose_other(a, f, l);
     } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
         f->help = TP_S("write every element of the block before it is copied out, on all paths");
@@ -254,9 +177,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
                        "changes: drop \"parallel\"");
     } else {
         const tp_axis *x = l->birth == TP_BIRTH_SCRATCH ? forgetful_axis(a) : NULL;
-        tp_str when = new_block(a, &a->k->operands[l->operand]);
-        if (!when.n)
-            when = first_step(a, reduction_axes(a));
+        tp_str when = flow_first_on_block(a, l->operand);
         f->help = x        ? tp_message(a,
                                         "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
                                                "`%.*s` \"arbitrary\", or initialise it in each step",
@@ -265,7 +186,7 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
                            : tp_str_c(a->rule->trap_help);
         if (x)
             tp_propose_semantics(a, f, (uint32_t)(x - a->k->axes), "arbitrary");
-        propose_init(a, f, l);
+        flow_propose_start(a, f, l->operand);
     }
 }
 
@@ -308,7 +229,7 @@ static tp_claim claim_of(tp_analysis *a, const tp_flow *f, const tp_sink *s, con
                       TP_FMT(f->in_flight))
                 .p;
     else if (!s->exact || !l->exact)
-        c.approximate = "only a necessary condition for it is known, and the case that was tried does not trap";
+        c.approximate = "only a necessary condition for it is known";
     else if (f->copies)
         c.approximate = "what a copy leaves is there once it has been waited for, which is asked by " TP_RULE_IN_FLIGHT;
     return c;

@@ -94,18 +94,6 @@ static tp_str describe(tp_analysis *a, const tp_operand *o, uint32_t d, const in
                       (long long)from, (long long)to, d, (long long)extent);
 }
 
-/* An index that is an entry of a table: what the table would have to promise. */
-static tp_str propose(tp_analysis *a, const tp_operand *o, uint32_t d)
-{
-    const tp_expr_node *n = tp_expr_get(a->p, o->dims[d].index);
-    if (n->op != TP_E_READ || o->dims[d].kind == TP_DIM_ELEMENT)
-        return (tp_str){NULL, 0};
-    tp_expr count = mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block);
-    return tp_message(a, "declare what `%.*s` holds: \"values\": {\"min\": 0, \"max\": \"%.*s\"}",
-                      TP_FMT(tp_sym_name(a->p, (uint32_t)n->value)),
-                      TP_FMT(tp_text(a, mk(a, TP_E_SUB, count, num(a, 1)))));
-}
-
 static void check(tp_analysis *a)
 {
     for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++) {
@@ -131,8 +119,8 @@ static void check(tp_analysis *a)
                 continue;
             f->witness->detail = describe(a, o, d, env);
             suggest(a, f, &c, o, i, d);
-            if (!f->help.n)
-                f->help = propose(a, o, d);
+            if (!f->help.n && dim->kind != TP_DIM_ELEMENT)
+                f->help = tp_help_entry(a, dim->index, mk(a, TP_E_CDIV, o->shape[d], dim->block), env);
             if (!f->note.n)
                 f->note = TP_S("JAX does not report this: TPU lowering accepts it, interpret=True clamps the index and "
                                "uses other data");

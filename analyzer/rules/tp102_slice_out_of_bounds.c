@@ -7,7 +7,7 @@ enum { GUARDS = 64 };
 static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
 {
     if (!u->guard.id) {
-        c->approximate = "the mask is not known for all sizes, and the case that was tried does not trap";
+        c->approximate = "the mask is not known for all sizes";
         return false;
     }
     tp_expr *premises = TP_NEWN(a->arena, tp_expr, c->npremises + GUARDS + 1);

@@ -22,17 +22,6 @@ static tp_expr readable(const tp_table *t, uint32_t d)
     return d == 0 && t->extent.id ? t->extent : t->shape[d];
 }
 
-/* An index that is itself an entry of a table: what that table would have to promise. */
-static tp_str proposal(tp_analysis *a, tp_expr index, tp_expr extent)
-{
-    const tp_expr_node *n = tp_expr_get(a->p, index);
-    if (n->op != TP_E_READ)
-        return (tp_str){NULL, 0};
-    return tp_message(a, "declare what `%.*s` holds: \"values\": {\"min\": 0, \"max\": \"%.*s\"}",
-                      TP_FMT(table_of(a, (uint32_t)n->value)->name),
-                      TP_FMT(tp_text(a, mk(a, TP_E_SUB, extent, num(a, 1)))));
-}
-
 /* t[p + 1]: t[p]; an axis with more steps than there are entries: as many. */
 static void suggest(tp_analysis *a, tp_finding *f, tp_expr index, tp_expr extent)
 {
@@ -63,10 +52,11 @@ static void decide(tp_analysis *a, tp_claim *c, const tp_table *t, uint32_t d, t
     c->violated = tp_message(a, "`%.*s` can be read outside dimension %u", TP_FMT(t->name), d);
     c->label = tp_message(a, "entry %.*s of %.*s", TP_FMT(tp_text(a, index)), TP_FMT(tp_text(a, extent)));
     c->note = TP_S("JAX does not check the index; a TPU reads whatever lies behind the table in SMEM");
-    tp_finding *f = tp_claim_check(a, c, NULL);
+    const int64_t *env;
+    tp_finding *f = tp_claim_check(a, c, &env);
     if (f->verdict != TP_VIOLATED)
         return;
-    f->help = proposal(a, index, extent);
+    f->help = tp_help_entry(a, index, extent, env);
     suggest(a, f, index, extent);
 }
 

@@ -60,11 +60,8 @@ static int run(tp_cli *c)
     int code = TP_EXIT_OK;
     if (!tp_expand_paths(c, &files))
         return TP_EXIT_USAGE;
-    for (uint32_t i = 0; i < files.len; i++) {
-        int one = format_one(c, files.at[i]);
-        if (one > code)
-            code = one;
-    }
+    for (uint32_t i = 0; i < files.len; i++)
+        code = tp_worse_exit(code, format_one(c, files.at[i]));
     return code;
 }
 

@@ -536,10 +536,8 @@ static int run(tp_cli *c)
     settings.progress = &progress;
     tp_interrupt_allow();
     tp_watchdog_start(&guard, &here, 1, s.timeout, &progress);
-    for (uint32_t i = 0; i < paths.len && !tp_budget_interrupted(); i++) {
-        int one = mutate_one(c, paths.at[i], &settings, &total);
-        code = one > code ? one : code;
-    }
+    for (uint32_t i = 0; i < paths.len && !tp_budget_interrupted(); i++)
+        code = tp_worse_exit(code, mutate_one(c, paths.at[i], &settings, &total));
     tp_watchdog_stop(&guard);
     tp_solver_free(settings.prover.solver);
     if (settings.specs)

@@ -169,7 +169,7 @@ static int check_specs(certificate_file *f, const tp_str *specs, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         tp_str limits;
         int code = tp_section_covers(f->c, f->path, &f->sections.at[i], specs[i], &limits);
-        worst = code > worst ? code : worst;
+        worst = tp_worse_exit(worst, code);
         if (limits.n && n > 1)
             tp_buf_printf(&f->limits, ", %.*s%.*s", TP_FMT(f->sections.at[i].about->name), TP_FMT(limits));
         else
@@ -344,10 +344,8 @@ static int run(tp_cli *c)
     if (files > 1 && nspecs)
         return tp_usage_error("with specs, recheck takes one file of certificates: tileproof recheck CERTIFICATES "
                               "SPEC...");
-    for (uint32_t i = 0; i < files; i++) {
-        int code = check_file(c, c->paths.at[i], nspecs ? &c->paths.at[files] : NULL, nspecs);
-        worst = code > worst ? code : worst;
-    }
+    for (uint32_t i = 0; i < files; i++)
+        worst = tp_worse_exit(worst, check_file(c, c->paths.at[i], nspecs ? &c->paths.at[files] : NULL, nspecs));
     return worst;
 }
 

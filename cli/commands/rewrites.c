@@ -19,17 +19,21 @@ static void list(void *arg)
         tp_raise(c, TP_RULE_SPEC_STRUCTURE, doc->loc, NULL, "a spec is an object, not %s",
                  tp_json_type_name(doc->type));
     tp_rewrites all = tp_rewrites_of(c, doc, MOST);
+    const char *sep = "";
     tp_buf_printf(&r->text, "{\"tileproof_rewrites\": 1, \"rewrites\": [");
     for (uint32_t i = 0; i < all.len; i++) {
         const tp_edit *e = &all.at[i].edit;
+        if (all.at[i].also.text.n) /* these are of one place */
+            continue;
         tp_linecol at = tp_linecol_of(c->source, e->start);
         tp_buf_printf(&r->text,
                       "%s\n  {\"start\": %u, \"end\": %u, \"line\": %u, \"column\": %u, \"rank\": %u, \"pointer\": ",
-                      i ? "," : "", e->start, e->end, at.line, at.column, all.at[i].rank);
+                      sep, e->start, e->end, at.line, at.column, all.at[i].rank);
         tp_buf_json(&r->text, all.at[i].place.pointer);
         tp_buf_printf(&r->text, ", \"text\": ");
         tp_buf_json(&r->text, e->text);
         tp_buf_c(&r->text, "}");
+        sep = ",";
     }
     tp_buf_c(&r->text, "\n]}\n");
 }

@@ -275,6 +275,22 @@ static tp_show *show_new(run_call *r, const tp_kernel *k)
     return s;
 }
 
+/* Before the kernel is verified and executed. */
+static void refuse_unwritable(run_call *r)
+{
+    tp_cli *c = r->c;
+    tp_str name, file;
+    bool ok = true;
+    for (uint32_t i = 0; i < c->output.len && ok; i++)
+        ok = !tp_split_binding(c->output.at[i], &name, &file) || tp_can_write(c, "output", file_of(file));
+    ok = ok && (!c->profile.len || tp_can_write(c, "profile", tp_option(&c->profile, "")));
+    ok = ok && (!c->trace.len || tp_can_write(c, "trace", tp_option(&c->trace, "")));
+    if (!ok) {
+        r->code = TP_EXIT_INPUT;
+        tp_leave(r->arena, TP_E_INPUT);
+    }
+}
+
 /* Seconds since then, which becomes now. */
 static double since(double *then)
 {
@@ -310,6 +326,7 @@ static void execute(void *arg)
     if (st != TP_OK)
         fail(r, st == TP_E_USAGE ? TP_EXIT_USAGE : TP_EXIT_INPUT, call.why);
     profile.read = since(&start);
+    refuse_unwritable(r);
     r->code = establish(r);
     if (r->code)
         return;

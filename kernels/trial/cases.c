@@ -407,6 +407,8 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
     }
 }
 
+enum { ONE_SIGN = TP_INPUT_BIT(TP_INPUT_SIGNS) | TP_INPUT_BIT(TP_INPUT_OPPOSITE) };
+
 /* Long rows of one sign: what counts or adds in a narrow type leaves it there. On the cheapest such case of each dtype
  * combination. */
 static void add_signs_of_long_rows(const tp_spec *s, tp_cases *cases)
@@ -423,7 +425,7 @@ static void add_signs_of_long_rows(const tp_spec *s, tp_cases *cases)
             least = tp_effort_of(x->kernel, x->env);
         }
         if (best)
-            best->families |= TP_INPUT_BIT(TP_INPUT_SIGNS) | TP_INPUT_BIT(TP_INPUT_OPPOSITE);
+            best->families |= ONE_SIGN;
     }
 }
 
@@ -532,10 +534,7 @@ tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double 
 {
     tp_cases all = {0}, out = {0};
     picking p = picking_of(c, s, &all);
-    uint32_t kernel = 0;
-    for (uint32_t i = s->nkernels; at && i-- > 0;)
-        if (tp_str_eq(tp_dtypes_text(s->kernels[i]), at->dtypes))
-            kernel = i;
+    uint32_t kernel = at ? tp_kernel_of_witness(s, at) : 0;
     int64_t *env = TP_NEWN(c->arena, int64_t, tp_sym_count(s->kernels[0]->exprs));
     tp_str why;
     if (at)
@@ -548,9 +547,10 @@ tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double 
         add_case(&p, kernel, NULL, i, NULL);
     for (uint32_t i = 0; i < all.len; i++) {
         tp_case *x = &all.at[i];
+        double effort = tp_effort_of(x->kernel, x->env);
         x->algebra = x->bits = false;
-        x->families = 0;
-        if (tp_effort_of(x->kernel, x->env) <= most_effort)
+        x->families = 3 * effort <= most_effort ? ONE_SIGN : 0; /* or a 0 at the wrong place may be right by chance */
+        if (effort <= most_effort)
             tp_push(c->arena, out, *x);
     }
     return out;

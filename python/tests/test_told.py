@@ -11,6 +11,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 import tileproof
+from tileproof import engine, importer
+from tileproof import jaxpr as jx
 
 F32 = jnp.float32
 X, Y = kernels.array(64, 256), kernels.array(64, 256, seed=1)
@@ -259,3 +261,12 @@ def test_a_line_of_two_statements_is_quoted_whole():
         return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=8, in_specs=[rows], out_specs=out, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
 
     assert ": `rows = pl.BlockSpec((8, 256), lambda i: (i + 8, 0)); out = " in str(found(tileproof.check(far, X), "TP101"))
+
+
+def test_what_the_engine_refuses_names_no_file_that_is_gone():
+    (site,) = jx.sites(jx.trace(total_of_exponents, (X,)))
+    spec = importer.from_equation(site.equation)
+    spec["kernel"][-1] = spec["kernel"][-1].replace("/", "/ nothing /")
+    with pytest.raises(tileproof.TileproofError) as e:
+        engine.run(spec, site.equation, [X])
+    assert "error[TP002]" in str(e.value) and "test_told.py:" in str(e.value) and "/tmp" not in str(e.value) and ".tile.json" not in str(e.value), e.value

@@ -40,9 +40,9 @@ def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
     (room / "kernel.tile.json").write_text(text)
     done = binary.run("run", "--unchecked", str(room / "kernel.tile.json"), *arguments, "--max-memory", "8192")
     if done.returncode == 1:
-        raise AssertionError(trap(spec, text, done.stderr))
+        raise AssertionError(said(spec, text, done.stderr))
     if done.returncode:
-        raise TileproofError(f"{spec['name']}: {done.stderr.strip()}")
+        raise TileproofError(said(spec, text, done.stderr))
     results = []
     for o, var in zip(spec["outputs"], eqn.outvars, strict=True):
         if o.get("discard"):
@@ -58,9 +58,10 @@ def operands_of(spec: dict[str, Any]) -> list[str]:
     return spec.get("x-python", {}).get("operands") or [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
 
 
-def trap(spec: dict[str, Any], text: str, said: str) -> str:
-    """What the engine says of a trap, with the place in Python instead of that in the spec."""
+def said(spec: dict[str, Any], text: str, stderr: str) -> str:
+    """What the engine says of a trap, or why it does not run, with the place in Python instead of that in the file, which is gone."""
     def place(m: Any) -> str:
         return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
 
-    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, places.named(spec, said.strip()))
+    told = re.sub(r"^tileproof: \S*kernel\.tile\.json: ", "", places.named(spec, stderr.strip()))
+    return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, told)

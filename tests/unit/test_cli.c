@@ -465,6 +465,12 @@ static void usage(void **state)
         {{"kernels", "extra"}, 3, "not a valid spec"},
         {{"fmt", "--check", "examples"}, 0, ""},
         {{"fmt", "--check", "tests/bad/duplicate_key.tile.json"}, 3, "appears twice"},
+        {{"fmt", "--check", "tests/bad/duplicate_key.tile.json", "tests/bad/unclosed_comment.tile.jsonc"},
+         2,
+         "appears twice"},
+        {{"fmt", "--check", "tests/bad/unclosed_comment.tile.jsonc", "tests/bad/duplicate_key.tile.json"},
+         2,
+         "lose the comments"},
         {{"lint", "matmul", "--select", "TP101,TP201"}, 0, "TP201"},
         {{"lint", "--target", "none", "examples/broken/block_12_rows.tile.json"}, 0, "ok"},
         {{"run", "add_vectors"}, 2, "array for `x` is missing"},
@@ -482,7 +488,6 @@ static void usage(void **state)
     }
 }
 
-/* What the total line under -q says, and which lines it leaves. */
 /* A wrong value says where it stands. */
 static void values_name_their_place(void **state)
 {
@@ -496,6 +501,35 @@ static void values_name_their_place(void **state)
     assert_false(contains(here.err, "not from the command line"));
 }
 
+/* Nothing was looked at by then, and nothing but the sentence is said. */
+static void files_that_nobody_can_write_end_a_run_first(void **state)
+{
+    place *p = *state;
+    static const char BROKEN[] = "examples/broken/extra_step.tile.json";
+    static const struct {
+        const char *args[12];
+        int exit;
+    } ROWS[] = {
+        {{"verify", "--receipt", "no/such/r.json", BROKEN}, 2},
+        {{"verify", "--receipt", "examples", BROKEN}, 2},
+        {{"lint", "--certificates", "no/such/c.jsonl", BROKEN}, 2},
+        {{"lint", "--playback", "json=no/such/p.json", BROKEN}, 2},
+        {{"sweep", "--over", "bm=8|16", "matmul", "-o", "json=no/such/s.json"}, 2},
+        {{"run", BROKEN, "--fill", "normal", "--size", "M=8", "--size", "N=8", "-o", "o=no/such/o.npy"}, 3},
+        {{"run", BROKEN, "--fill", "normal", "--size", "M=8", "--size", "N=8", "-o", "x=no/such/x.npy"}, 3},
+        {{"run", BROKEN, "--fill", "normal", "--size", "M=8", "--size", "N=8", "--profile", "no/such/p.json"}, 3},
+        {{"run", BROKEN, "--fill", "normal", "--size", "M=8", "--size", "N=8", "--trace", "no/such/t.json"}, 3},
+    };
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        outcome o = run_limited(p->a, NULL, 6144, ROWS[i].args);
+        if (o.exit != ROWS[i].exit || o.out.n || !contains(o.err, "cannot write `") || contains(o.err, "violated") ||
+            contains(o.err, "not verified"))
+            fail_msg("%s %s …: exit %d: %.300s%.300s", ROWS[i].args[0], ROWS[i].args[1], o.exit, tp_cstr(p->a, o.err),
+                     tp_cstr(p->a, o.out));
+    }
+}
+
+/* What the total line under -q says, and which lines it leaves. */
 static void quiet_keeps_the_total(void **state)
 {
     place *p = *state;
@@ -750,6 +784,7 @@ int main(void)
         IN_PLACE(values_name_their_place),
         IN_PLACE(memory_table),
         IN_PLACE(exit_codes_of_many),
+        IN_PLACE(files_that_nobody_can_write_end_a_run_first),
         IN_PLACE(quiet_keeps_the_total),
         IN_PLACE(fail_levels),
         IN_PLACE(reports_on_the_way),
