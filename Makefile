@@ -286,6 +286,7 @@ steady: all ## the same bytes in 20 runs under load
 boxes: all $(TESTS) ## the small boxes again, larger: more than a million cases, 284 000 programs of copies
 	@TEST_BOX=large $(BUILD)/tests/test_box
 	@TEST_EVERY=1 $(BUILD)/tests/test_flight_box
+	@TEST_TRIALS=1200 $(BUILD)/tests/test_flight
 	@TEST_EVERY=1 $(BUILD)/tests/test_carried
 
 corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md (build/venv-corpus)

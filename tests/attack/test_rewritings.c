@@ -11,7 +11,7 @@
 #include "spec/syntax.h"
 #include "tests/attack/attack.h"
 
-enum { TRIALS = 45, MOST_CHANGES = 4 };
+enum { TRIALS = 25, MOST_CHANGES = 4 };
 
 /* ---- kernels ---- */
 

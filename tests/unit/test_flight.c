@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { TRIALS = 120, MOST_STEPS = 7, MOST_ROWS = 4, MOST_LIVE = 5, MOST_LINES = 24 };
+enum { TRIALS = 60, MOST_STEPS = 7, MOST_ROWS = 4, MOST_LIVE = 5, MOST_LINES = 24 };
 
 /* Idioms, line by line. */
 static const char *const IDIOMS[][MOST_LINES] = {

@@ -3,7 +3,7 @@
  * be what the machine computes over the reals (value and bound of E1), on
  * random kernels, on the examples of the semantics and on the gallery. And the
  * proofs of equality: how many kernels of the gallery, and none of a kernel
- * that differs. TEST_SEED and TEST_TRIALS; of the broken kernels and the examples of laws a sample, TEST_EVERY=1: all
+ * that differs. TEST_SEED and TEST_TRIALS; of kernels and examples of laws a sample, TEST_EVERY=1: all
  * (make attention). */
 #define _GNU_SOURCE
 #include <glob.h>
@@ -496,6 +496,17 @@ typedef struct gallery_job {
     tp_equality equality;
 } gallery_job;
 
+/* Kernels of the gallery that are not proven equal for all sizes. */
+static bool is_known_to_be_open(const char *path)
+{
+    static const char *const OPEN[] = {"/ragged_paged_attention.", "/threefry_dropout.", "/moe_router.",
+                                       "/gated_delta_rule."};
+    for (size_t i = 0; i < sizeof OPEN / sizeof *OPEN; i++)
+        if (strstr(path, OPEN[i]))
+            return true;
+    return strncmp(path, "examples/", 9) != 0;
+}
+
 static void one_of_gallery(void *arg)
 {
     gallery_job *g = arg;
@@ -520,6 +531,8 @@ static void one_of_gallery(void *arg)
         ++*g->kernels;
         g->equality = q;
         assert_int_equal(q.certified, q.obligations);
+        if (!proven && !g->broken && !is_known_to_be_open(g->path))
+            fail_msg("%s: %.*s", g->path, TP_FMT(q.proven ? TP_S("a rule is not proven") : q.reason));
         if (!proven && !g->broken)
             print_message("equality: %s: %.*s\n", g->path, TP_FMT(q.proven ? TP_S("a rule is not proven") : q.reason));
         if (proven && g->broken)
@@ -542,7 +555,7 @@ static void gallery(void **state)
         glob_t found;
         counts n = {.sampled = 2}; /* large folds */
         unsigned proven = 0, kernels = 0;
-        sample some = broken ? sample_of(4) : (sample){.every = 1};
+        sample some = sample_of(broken ? 8 : 2);
         assert_int_equal(glob(PATTERNS[broken], 0, NULL, &found), 0);
         for (size_t i = 0; i < found.gl_pathc; i++) {
             if (!is_taken(&some))
@@ -558,7 +571,7 @@ static void gallery(void **state)
         if (!broken)
             print_counts("summaries of the gallery", &n);
         print_message("equality for all sizes: %u of %u %s kernels\n", proven, kernels, broken ? "broken" : "gallery");
-        if (!broken)
+        if (!broken && some.every == 1)
             assert_int_equal(proven, PROVEN);
     }
 }
@@ -573,7 +586,7 @@ static void written_examples(void **state)
     glob_t found;
     counts n = {.sampled = 2};
     (void)state;
-    sample some = sample_of(2);
+    sample some = sample_of(3);
     assert_int_equal(glob("tests/equality/*.tile.json", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (!is_taken(&some))

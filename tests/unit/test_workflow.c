@@ -317,9 +317,10 @@ static outcome lint_all(place *p, const char *cache)
 {
     return run_limited(p->a, NULL, 0,
                        (const char *const[]){"lint", "--timings", "--format", "json", "tests/rules/parallel-race",
-                                             "tests/rules/slice-out-of-bounds", "examples/matmul", "examples/attention",
-                                             "examples/reduction", "examples/elementwise", cache ? "--cache" : NULL,
-                                             cache, NULL});
+                                             "tests/rules/slice-out-of-bounds", "examples/matmul",
+                                             "examples/attention/flash_attention.tile.json",
+                                             "examples/attention/splash_attention.tile.json", "examples/reduction",
+                                             "examples/elementwise", cache ? "--cache" : NULL, cache, NULL});
 }
 
 static unsigned cache_count(const outcome *o, const char *what)
@@ -396,7 +397,7 @@ static void the_cache_changes_no_byte(void **state)
     outcome plain = lint_all(p, NULL), first = lint_all(p, cache), second = lint_all(p, cache);
     assert_true(tp_str_eq(plain.out, first.out) && tp_str_eq(plain.out, second.out));
     assert_int_equal(cache_count(&first, "used"), 0);
-    assert_true(cache_count(&second, "used") > 500 && cache_count(&first, "new") > 500);
+    assert_true(cache_count(&second, "used") > 300 && cache_count(&first, "new") > 300);
     assert_true(cache_count(&first, "new") < 5000); /* short proofs are not worth their entries */
     assert_int_equal(cache_count(&second, "refused"), 0);
     tp_str text, why;
