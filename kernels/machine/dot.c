@@ -307,21 +307,19 @@ static factor factor_of(tp_machine *m, const tp_inst *i, uint32_t arg, const lay
     return (factor){at, zero, tp_is_bounded(m, i, arg)};
 }
 
-/* Why the sum of k products of what lies a and b apart is undefined; 0: it is not. */
-static tp_origin undefined_term(const factor *x, size_t a, const factor *y, size_t b, size_t step, size_t k)
+/* Is the sum of k products of what lies 1 and `step` apart undefined? */
+static bool any_undefined(const factor *x, size_t a, const factor *y, size_t b, size_t step, size_t k)
 {
     for (size_t t = 0; t < k; t++, a++, b += step) {
-        tp_origin p = x->at[a], q = y->at[b];
-        if (p && (q || !(x->bounded && y->zero[b])))
-            return p;
-        if (q && !p && !(y->bounded && x->zero[a]))
-            return q;
+        bool p = x->at[a] != 0, q = y->at[b] != 0;
+        if ((p && (q || !(x->bounded && y->zero[b]))) || (q && !p && !(y->bounded && x->zero[a])))
+            return true;
     }
-    return 0;
+    return false;
 }
 
-/* Of elements that are undefined by their row or column, those remain of which some term is. Two rooms for origins of
- * the one and the other operand, a third one for the larger of them, and bytes for both. */
+/* Of elements that are undefined by their row or column, which they name, those remain of which some term is. Two rooms
+ * for origins of the one and the other operand, a third one for the larger of them, and bytes for both. */
 static void settle_zeros(tp_machine *m, const tp_inst *i, const layout *la, const layout *lb, tp_origin *room)
 {
     tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
@@ -336,8 +334,8 @@ static void settle_zeros(tp_machine *m, const tp_inst *i, const layout *la, cons
     for (size_t q = 0; q < la->batch; q++)
         for (size_t r = 0; r < mm; r++, shadow += n)
             for (size_t c = 0; c < n; c++)
-                if (shadow[c])
-                    shadow[c] = undefined_term(&x, (q * mm + r) * k, &y, q * k * n + c, n, k);
+                if (shadow[c] && !any_undefined(&x, (q * mm + r) * k, &y, q * k * n + c, n, k))
+                    shadow[c] = 0;
     tp_note_defined(out);
 }
 
