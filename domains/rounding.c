@@ -388,18 +388,23 @@ TP_VECTORISED static pair sum_row(const tp_lanes *a, size_t base, size_t n)
     return all;
 }
 
-/* Maximum or minimum of n elements side by side: off by no more than one of
- * them is. False where some element is no number or infinite. */
+/* Maximum or minimum of n elements side by side: off by no more than one of them is, and between the largest of what
+ * they are at least, and at most. A masked element is far below, however far off it is. False where some element is no
+ * number or infinite. */
 TP_VECTORISED static bool extreme_row(tp_prim p, const tp_lanes *a, size_t base, size_t n, pair *out)
 {
-    double sign = p == TP_P_MAX ? 1 : -1, best = -HUGE_VAL, most = 0, unusual = 0;
+    double sign = p == TP_P_MAX ? 1 : -1, best = -HUGE_VAL, most = 0, unusual = 0, least = best, end = best;
     for (size_t t = 0; t < n; t++) {
-        double v = sign * value(a, base + t), b = bound(a, base + t);
+        double v = sign * value(a, base + t), b = bound(a, base + t), lo = v - b, hi = v + b;
         unusual += (v - v) + (b - b);
         best = v > best ? v : best;
         most = b > most ? b : most;
+        least = lo > least ? lo : least;
+        end = hi > end ? hi : end;
     }
-    *out = (pair){sign * best, most};
+    double rounded = (fabs(least) + fabs(end)) * 0x1p-52, /* of these two, and of their distances */
+        off = tp_up((end - best > best - least ? end - best : best - least) + rounded);
+    *out = (pair){sign * best, off < most ? off : most};
     return unusual == 0 && n > 0;
 }
 

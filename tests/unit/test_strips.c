@@ -398,6 +398,51 @@ static void products_are_those_of_their_columns(void **state)
     tp_arena_free(a);
 }
 
+/* A maximum of a row, or with sign -1 the minimum. */
+static void fold_row(tp_domain *d, operand *x, size_t n, double sign, double *v, double *b)
+{
+    static size_t base[1], offset[MOST];
+    static result of;
+    x->lanes = (tp_lanes){.dtype = TP_F32, .stored = TP_F64, .n = n, .data = x->v, .plane = {x->v, x->b}};
+    for (size_t i = 0; i < n; i++)
+        offset[i] = i;
+    tp_groups g = {1, n, base, offset};
+    tp_lanes out = new_result(&of, TP_F64, 1);
+    of.any = d->reduce(d, sign > 0 ? TP_P_MAX : TP_P_MIN, &out, &x->lanes, &g);
+    said(&of, 0, v, b);
+}
+
+/* Some elements of a row are masked by a large number, whose sum with a score is off by much. */
+static void maxima_are_of_what_may_be_one(void **state)
+{
+    static const double NEAR = 0x1p-30, MASK = -0x1.66p127, FAR = 0x1p73;
+    static operand x;
+    uint64_t rounds;
+    tp_rng rng = begin("maxima", &rounds, 0x6d6178);
+    tp_arena *a = tp_arena_new(0);
+    tp_domain *d = tp_rounding_new(a);
+    double v, b;
+    (void)state;
+    for (size_t i = 0; i < 40 * rounds * (MOST - 1); i++) {
+        size_t n = 2 + i % (MOST - 1), seen = tp_rng_below(&rng, n);
+        double sign = i & 1 ? 1 : -1, at_least = -HUGE_VAL, truly = -HUGE_VAL;
+        bool masked = tp_rng_below(&rng, 2);
+        for (size_t k = 0; k < n; k++) {
+            bool far = masked && k != seen && tp_rng_below(&rng, 3);
+            x.b[k] = masked ? (far ? FAR : NEAR) : (double)tp_rng_below(&rng, 1 << 12) * 0x1p-11;
+            x.v[k] = sign * ((double)tp_rng_below(&rng, 1 << 16) * 0x1p-12 - 8 + (far ? MASK : 0));
+            at_least = fmax(at_least, sign * x.v[k] - x.b[k]);
+            truly = fmax(truly, sign * x.v[k] + x.b[k] * ((double)tp_rng_below(&rng, 3) - 1));
+        }
+        fold_row(d, &x, n, sign, &v, &b);
+        if (fabs(sign * v - truly) > b || fabs(sign * v - at_least) > b)
+            fail_msg("a maximum of %zu is %a +- %a, and may be %a, or %a", n, sign * v, b, truly, at_least);
+        if (masked && b > 2 * NEAR)
+            fail_msg("a maximum of %zu, of which some are masked, is off by %a", n, b);
+    }
+    tp_arena_free(a);
+}
+
 /* ---- comparisons of an output ---- */
 
 /* "valid" is asked of each element, so that none of them is compared with others. */
@@ -586,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_their_elements),
                                        cmocka_unit_test(strips_are_their_elements),
                                        cmocka_unit_test(products_are_those_of_their_columns),
+                                       cmocka_unit_test(maxima_are_of_what_may_be_one),
                                        cmocka_unit_test(outputs_are_compared_as_their_elements),
                                        cmocka_unit_test(inputs_are_drawn_one_by_one),
                                        cmocka_unit_test(inputs_on_demand_are_drawn_one_by_one)};
