@@ -26,10 +26,10 @@ typedef struct tree {
     struct tree *arg[4]; /* a choice is arg[0] or arg[1] */
 } tree;
 
-typedef struct sample {
+typedef struct trial {
     tree *expression;
     double strict[POINTS], value[POINTS]; /* strict: NaN where any operation has no value */
-} sample;
+} trial;
 
 /* Functions are rounded, so that decisions are not asked about them. */
 static const tp_prim SMOOTH[] = {TP_P_NEG, TP_P_ABS, TP_P_SQUARE, TP_P_SQRT,
@@ -107,11 +107,11 @@ static void print_tree(tp_buf *b, const tree *t, bool kernel)
         tp_buf_c(b, ")");
 }
 
-static sample *random_sample(tp_arena *a, tp_rng *rng, bool decides)
+static trial *random_sample(tp_arena *a, tp_rng *rng, bool decides)
 {
     static const double VALUES[SIDE] = {-2, -1, -0.5, 0, 0.5, 1, 2};
     tp_rng points = tp_rng_new(1, 0x6c617773);
-    sample *s = TP_NEW(a, sample);
+    trial *s = TP_NEW(a, trial);
     s->expression = random_tree(a, rng, 1 + (unsigned)tp_rng_below(rng, 3), decides);
     for (int i = 0; i < POINTS; i++) {
         int at = i - GENERIC;
@@ -129,7 +129,7 @@ static bool is_near(double a, double b)
 }
 
 /* Where the reference has a value: the same at random points, another at a special one? */
-static bool nearly_equal(const sample *kernel, const sample *reference)
+static bool nearly_equal(const trial *kernel, const trial *reference)
 {
     unsigned known = 0;
     for (int i = 0; i < GENERIC; i++) {
@@ -143,7 +143,7 @@ static bool nearly_equal(const sample *kernel, const sample *reference)
     return false;
 }
 
-static bool is_proven(tp_arena *a, const sample *kernel, const sample *reference)
+static bool is_proven(tp_arena *a, const trial *kernel, const trial *reference)
 {
     tp_buf is = {.arena = a}, wanted = {.arena = a};
     print_tree(&is, kernel->expression, true);
@@ -172,7 +172,7 @@ static void laws_that_nearly_hold(void **state)
     for (uint64_t round = 0; pairs < trials; round++) {
         tp_arena *a = tp_arena_new(0);
         tp_rng rng = tp_rng_new(seed, round);
-        sample *s[ROUND];
+        trial *s[ROUND];
         uint64_t most = pairs + OF_ROUND < trials ? pairs + OF_ROUND : trials;
         for (int i = 0; i < ROUND; i++)
             s[i] = random_sample(a, &rng, round % 2);
