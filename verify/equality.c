@@ -34,6 +34,35 @@ void tp_equality_join(tp_arena *a, tp_equality *all, const tp_equality *one)
         add_pair(a, all, one->constants.at[c]);
 }
 
+typedef struct proof {
+    tp_arena *a;
+    const tp_kernel *k;
+    const tp_program *reference;
+    const tp_analysis_options *o;
+    tp_equality *out;
+} proof;
+
+static void prove(void *ctx)
+{
+    const proof *p = ctx;
+    tp_prove_equality(p->a, p->k, p->reference, p->o, p->out);
+}
+
+/* In memory of its own: a proof that grows without end leaves what else is asked of the spec its own. */
+static void prove_within(tp_arena *a, proof p)
+{
+    enum { MOST_MIB = 1024 };
+    p.a = tp_arena_child_limited(a, (size_t)MOST_MIB << 20);
+    tp_status st = tp_try(p.a, prove, &p);
+    if (st == TP_OK)
+        return;
+    if (st != TP_E_MEMORY)
+        tp_leave(a, st);
+    tp_arena_free(p.a);
+    *p.out =
+        (tp_equality){.reason = tp_printf(a, "the proof takes more than %d MiB of memory, or than is left", MOST_MIB)};
+}
+
 tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_options *o, const tp_findings *findings)
 {
     tp_equality all = {.proven = true, .grade = TP_GRADE_CERT};
@@ -50,7 +79,7 @@ tp_equality tp_check_equality(tp_arena *a, const tp_spec *s, const tp_analysis_o
         tp_analysis_options own = *o;
         own.waits_named = p && tp_waits_name_copies(a, k, o);
         if (p)
-            tp_prove_equality(a, k, p, &own, &one);
+            prove_within(a, (proof){.k = k, .reference = p, .o = &own, .out = &one});
         else if (!k->body)
             one.reason = TP_S("there is no body");
         all.obligations += one.obligations;

@@ -146,6 +146,14 @@ static void no_advice_on_negative_blocks(void **state)
         fail_msg("%s", tp_cstr(p->a, lint.out));
 }
 
+/* A proof of equality that takes more and more memory is not shown; all else that is asked of the spec is. */
+static void proofs_leave_memory(void **state)
+{
+    outcome o = bounded(*state, NULL, (const char *[]){"verify", "tests/hostile/long_recurrence.tile.jsonc", NULL});
+    if (!contains(o.out, "not shown: the proof takes more than 1024 MiB") || !contains(o.out, "0 unknown, 1 tested"))
+        fail_msg("%s", tp_cstr(((place *)*state)->a, o.out));
+}
+
 /* As many operands as a spec may have, each a picture and a finding, all in one long line. */
 static void large_reports_are_bounded(void **state)
 {
@@ -168,6 +176,7 @@ int main(void)
     setenv("ASAN_OPTIONS", "exitcode=99", 0); /* what a sanitizer finds is not taken for an exit code of ours */
     setenv("UBSAN_OPTIONS", "exitcode=99", 0);
     const struct CMUnitTest tests[] = {IN_PLACE(small_specs_are_bounded), IN_PLACE(numbers_do_not_wrap),
-                                       IN_PLACE(no_advice_on_negative_blocks), IN_PLACE(large_reports_are_bounded)};
+                                       IN_PLACE(no_advice_on_negative_blocks), IN_PLACE(proofs_leave_memory),
+                                       IN_PLACE(large_reports_are_bounded)};
     return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }
