@@ -117,7 +117,8 @@ static bool certain(const tp_domain *d, const tp_lanes *x)
 tp_domain *tp_decisions_new(tp_arena *a, tp_decision_log *log)
 {
     decisions *d = TP_NEW(a, decisions);
-    *d = (decisions){
-        .base = {.name = "decisions", .nplanes = 2, TP_DOMAIN_OPERATIONS}, .rounding = tp_rounding_new(a), .log = log};
+    *d = (decisions){.base = {.name = "decisions", .nplanes = 2, .tells = true, TP_DOMAIN_OPERATIONS},
+                     .rounding = tp_rounding_new(a),
+                     .log = log};
     return &d->base;
 }

@@ -63,6 +63,7 @@ struct tp_domain {
     uint32_t nplanes;
     bool reals;   /* plane 0 holds values over the reals, as double; of dot by tp_multiply_f64() */
     bool float64; /* the kernel computes with it: constants are the doubles that are written */
+    bool tells;   /* it keeps a log of all lanes, of those that are undefined, too */
     /* Plane elements of data that means itself. */
     void (*exact)(const tp_domain *d, const tp_lanes *x, void *const *plane);
     /* What a result means. `out` has data, and room in its planes. False: it

@@ -181,7 +181,9 @@ const tp_multiplier *tp_multiplier_here(void)
 
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r)
 {
-    tp_multiplier_here()->f64(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL, NULL);
+    tp_steps sa = {k, 1}, sb = {n, 1};
+    k = tp_terms_that_count(sizeof *a, m, n, k, a, sa, b, sb);
+    tp_multiplier_here()->f64(m, n, k, a, sa, b, sb, r, NULL, NULL, NULL);
 }
 
 /* ---- modulo primes ---- */
@@ -194,7 +196,9 @@ void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double
     }                                                                                                                  \
     void tp_multiply_##prime(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r)          \
     {                                                                                                                  \
-        tp_multiplier_here()->prime(m, n, k, a, (tp_steps){k, 1}, b, (tp_steps){n, 1}, r, NULL, NULL, NULL);           \
+        tp_steps sa = {k, 1}, sb = {n, 1};                                                                             \
+        k = tp_terms_that_count(sizeof *a, m, n, k, a, sa, b, sb);                                                     \
+        tp_multiplier_here()->prime(m, n, k, a, sa, b, sb, r, NULL, NULL, NULL);                                       \
         settle_##prime(m *n, r);                                                                                       \
     }
 MULTIPLY_MODULO(p)

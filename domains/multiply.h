@@ -89,12 +89,17 @@ const tp_multiplier *tp_multipliers(size_t *n);
 /* The fastest that runs on this processor. */
 const tp_multiplier *tp_multiplier_here(void);
 
+/* Terms without those at the end that are products of two numbers +0, but for some: one makes +0 of a sum that is -0,
+ * and the others change nothing. Whole groups; elements of `size` bytes. */
+size_t tp_terms_that_count(size_t size, size_t m, size_t n, size_t k, const void *a, tp_steps sa, const void *b,
+                           tp_steps sb);
 /* Of room for a product of 8-bit integers, from a word on; and for one of bfloat16s. */
 size_t tp_bytes_room(size_t m, size_t n, size_t k);
 size_t tp_bfloats_room(size_t m, size_t n, size_t k);
 /* Of an operand that is packed: so many columns of bytes, or lines of bfloat16, of k terms. */
 size_t tp_bytes_panels(size_t n, size_t k);
 size_t tp_bfloats_panels(size_t lines, size_t k);
+/* Without gaps; terms that are 0 on both sides at the end are left out, as they are of those below. */
 void tp_multiply_f64(size_t m, size_t n, size_t k, const double *a, const double *b, double *r);
 /* Modulo TP_FIELD_P, of elements below it. */
 void tp_multiply_p(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *r);

@@ -26,7 +26,7 @@ static bool has_lines(const tp_cells *c, uint32_t terms)
 bool tp_product_has_box(const tp_machine *m, const tp_inst *i)
 {
     const tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]];
-    return tp_may_defer(m) && a->rank == 2 && b->rank == 2 && !i->nbatch && i->ncontract == 1 && i->ints[0] == 1 &&
+    return tp_may_box(m) && a->rank == 2 && b->rank == 2 && !i->nbatch && i->ncontract == 1 && i->ints[0] == 1 &&
            i->ints[1] == 0 && (a->state != TP_CLEAN || b->state != TP_CLEAN) && has_lines(a, 1) && has_lines(b, 0);
 }
 
@@ -57,7 +57,7 @@ static bool no_zeros_settle(tp_machine *m, const tp_inst *i)
 
 bool tp_keeps_box(tp_machine *m, const tp_inst *i)
 {
-    if (!tp_may_defer(m) || i->out < 0)
+    if (!tp_may_box(m) || i->out < 0)
         return false;
     if (i->prim == TP_P_DOT)
         return tp_product_has_box(m, i) && no_zeros_settle(m, i);

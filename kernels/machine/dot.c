@@ -2,7 +2,6 @@
  * the accumulator, multiplied, and rounded once to the result's type. */
 #include "base/lookup.h"
 #include "base/strided.h"
-#include "base/vectorised.h"
 #include "domains/multiply.h"
 #include "kernels/machine/internal.h"
 
@@ -269,6 +268,14 @@ static void undefined_lines(tp_origin *r, const tp_cells *c, const layout *l, tp
                     r[s] = r[s] ? r[s] : at[s];
 }
 
+/* Of n lines those up to the last one that is defined. */
+static size_t defined_lines(const tp_origin *line, size_t n)
+{
+    while (n && line[n - 1])
+        n--;
+    return n;
+}
+
 /* Lines of origins, and two rooms for the elements of either operand. */
 static void dot_shadow(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_cells *b, const layout *la,
                        const layout *lb, tp_origin *row, tp_origin *packed, tp_origin *spare)
@@ -357,14 +364,62 @@ static tp_lanes pack_operand(const tp_machine *m, tp_cells *c, const layout *l, 
     return x;
 }
 
-static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const layout *lb)
+/* The first columns of rows that are `pitch` elements apart, side by side; or the other way round. */
+static void first_columns(size_t size, size_t rows, size_t columns, void *to, size_t to_pitch, const void *from,
+                          size_t pitch)
+{
+    tp_move(size, 2, (int64_t[]){(int64_t)rows, (int64_t)columns}, to, (ptrdiff_t[]){(ptrdiff_t)to_pitch, 1}, from,
+            (ptrdiff_t[]){(ptrdiff_t)pitch, 1});
+}
+
+/* What the product means in its first rows and columns. Nothing else of it is defined: what that means nobody asks. */
+static void part_dot(tp_machine *m, tp_dot_shape s, size_t rows, size_t columns, tp_cells *out, tp_lanes *x,
+                     tp_lanes *y, char *room)
+{
+    tp_lanes r = tp_planes_result(m, out), part = r;
+    size_t size = tp_dtype_size(r.stored);
+    uint32_t n = m->domain->nplanes;
+    x->n = rows * s.k;
+    y->n = s.k * columns;
+    part.n = rows * columns;
+    for (uint32_t p = 0; p < n; p++, room += (y->n + part.n) * sizeof(uint64_t)) {
+        part.plane[p] = room + y->n * sizeof(uint64_t);
+        if (y->plane[0])
+            first_columns(sizeof(uint64_t), s.k, columns, room, columns, y->plane[p], s.n);
+        y->plane[p] = y->plane[0] ? room : NULL;
+    }
+    if (!y->plane[0])
+        first_columns(sizeof(double), s.k, columns, room, columns, y->data, s.n);
+    y->data = room;
+    room += y->n * sizeof(double);
+    first_columns(size, rows, columns, room, columns, r.data, s.n);
+    part.data = room;
+    bool any = m->domain->dot(m->domain, (tp_dot_shape){1, rows, columns, s.k}, &part, x, y);
+    for (uint32_t p = 0; any && p < n; p++) {
+        memset(r.plane[p], 0, r.n * sizeof(uint64_t));
+        first_columns(sizeof(uint64_t), rows, columns, r.plane[p], s.n, part.plane[p], columns);
+    }
+    tp_note_planes(out, &part, any);
+}
+
+/* Of its first rows and columns, or all. */
+static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const layout *lb, size_t rows, size_t columns)
 {
     tp_cells *a = &m->values[i->args[0]], *b = &m->values[i->args[1]], *out = &m->values[i->out];
-    double *room = tp_workspace(m, i->out, (a->n + b->n) * TP_MAX_PLANES * sizeof *room);
+    size_t words = (a->n + b->n) * TP_MAX_PLANES, more = (TP_MAX_PLANES + 1) * (b->n + out->n);
+    double *room = tp_workspace(m, i->out, (words + more) * sizeof *room);
     tp_lanes x = pack_operand(m, a, la, room), y = pack_operand(m, b, lb, room + TP_MAX_PLANES * a->n),
              r = tp_planes_result(m, out);
     tp_dot_shape s = {la->batch, la->first, lb->second, la->second};
-    tp_note_planes(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
+    bool blank = !m->domain->reals && tp_is_float(out->dtype); /* garbage has no residue */
+    for (uint32_t p = 0; (!rows || !columns) && blank && p < m->domain->nplanes; p++)
+        memset(r.plane[p], 0, r.n * sizeof(uint64_t));
+    if (!rows || !columns)
+        tp_note_planes(out, &r, blank);
+    else if (rows < s.m || columns < s.n)
+        part_dot(m, s, rows, columns, out, &x, &y, (char *)(room + words));
+    else
+        tp_note_planes(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
 }
 
 static void multiply(accumulator acc, tp_signs is_signed, tp_dot_shape s, const void *x, tp_steps sx, const void *y,
@@ -461,44 +516,6 @@ static void note_box(tp_machine *m, tp_cells *out, const tp_cells *a, const tp_c
     out->lines = (size_t)a->dims[1];
 }
 
-/* ---- terms that are 0 on both sides, as masks leave them ---- */
-
-TP_VECTORISED static bool are_zero(const uint8_t *at, size_t n)
-{
-    uint8_t any = 0;
-    for (size_t i = 0; i < n; i++)
-        any |= at[i];
-    return !any;
-}
-
-/* Terms of k, at least t, behind which all of a matrix are 0 in each bit: of n lines, each of k terms `term` elements
- * apart, where terms lie side by side, or lines do. */
-static size_t terms_before_zeros(size_t size, const char *x, size_t term, size_t line, size_t n, size_t t, size_t k)
-{
-    const uint8_t *at = (const uint8_t *)x;
-    if (line != 1 && term != 1)
-        return k;
-    if (line == 1)
-        while (k > t && are_zero(at + (k - 1) * term * size, n * size))
-            k--;
-    for (size_t i = 0; line != 1 && i < n && t < k; i++, at += line * size)
-        if (!are_zero(at + t * size, (k - t) * size))
-            for (t = k; are_zero(at + (t - 1) * size, size);)
-                t--;
-    return line == 1 ? k : t;
-}
-
-/* Terms without those at the end that are products of two numbers +0, but for some: one makes +0 of a sum that is -0,
- * and the others change nothing. Whole groups (domains/multiply.h). */
-static size_t terms_that_count(size_t size, tp_dot_shape s, const char *x, tp_steps sx, const char *y, tp_steps sy)
-{
-    size_t t = terms_before_zeros(size, y, sy.row, sy.column, s.n, 0, s.k);
-    if (t < s.k)
-        t = terms_before_zeros(size, x, sx.column, sx.row, s.m, t, s.k);
-    t = (t / TP_GROUP + 1) * TP_GROUP;
-    return t < s.k ? t : s.k;
-}
-
 /* Of rows of its first operand, which may be all. */
 static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells *out, const void *base, void *onto)
 {
@@ -510,7 +527,9 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
     tp_spend(m->arena, (int64_t)(m->values[i->out].n / (m->domain ? 8 : 64) * k));
     bool boxed = tp_product_has_box(m, i), dirty = !boxed && (a->state != TP_CLEAN || b->state != TP_CLEAN),
          zeros = dirty && tp_settles_zeros(m, i);
-    size_t rows = boxed && a->state != TP_CLEAN ? (size_t)(a->defined->first[0] + a->defined->extent[0]) : mm;
+    size_t inside = boxed && a->state != TP_CLEAN ? (size_t)(a->defined->first[0] + a->defined->extent[0]) : mm,
+           across = boxed && b->state != TP_CLEAN ? (size_t)(b->defined->first[1] + b->defined->extent[1]) : n,
+           rows = tp_may_defer(m) ? inside : mm; /* else somebody looks at all numbers */
     size_t terms = (k + together(acc) - 1) / together(acc),
            places = dirty ? (zeros ? 4 : 2) * most * sizeof(tp_origin) : 0,
            lines = dirty ? la.batch * (mm + n) * sizeof(tp_origin) : 0;
@@ -543,7 +562,7 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         pr = out->own;
     size_t some = terms; /* ... that are multiplied: what is packed has all of them */
     if (tp_may_defer(m) && la.batch == 1 && together(acc) == 1 && !packed_a && !packed_b)
-        some = terms_that_count(size, (tp_dot_shape){1, rows, n, terms}, x, sx, y, sy);
+        some = tp_terms_that_count(size, rows, n, terms, x, sx, y, sy);
     memset(pr + rows * n * sum, 0, (mm - rows) * n * sum);
     for (size_t q = 0; q < la.batch; q++) {
         const char *qx = x + q * mm * terms * term, *qy = y + q * terms * n * term;
@@ -559,12 +578,19 @@ static void add_dot(tp_machine *m, const tp_inst *i, const tp_cells *a, tp_cells
         note_box(m, out, a, b);
     if (dirty) {
         tp_origin *origins = (tp_origin *)(void *)end;
-        dot_shadow(m, out, a, b, &la, &lb, origins + (zeros ? 4 : 2) * most, origins, origins + most);
-        if (zeros)
+        tp_origin *lines_of_a = origins + (zeros ? 4 : 2) * most;
+        dot_shadow(m, out, a, b, &la, &lb, lines_of_a, origins, origins + most);
+        if (zeros) {
             settle_zeros(m, i, &la, &lb, origins);
+        } else if (la.batch == 1) {
+            inside = defined_lines(lines_of_a, mm);
+            across = defined_lines(lines_of_a + mm, n);
+        }
     }
+    if (m->domain && m->domain->tells)
+        inside = mm, across = n;
     if (m->domain) /* last: it uses the workspace again */
-        plane_dot(m, i, &la, &lb);
+        plane_dot(m, i, &la, &lb, inside, across);
 }
 
 void tp_add_dot(tp_machine *m, const tp_inst *i, const void *base, void *onto)

@@ -289,7 +289,7 @@ static const tp_cells *least_box(const tp_machine *m, const tp_cells *out, tp_ce
         const tp_cells *x = args[a];
         if (x->state == TP_CLEAN)
             continue;
-        if (!tp_may_defer(m) || x->state != TP_INSIDE || !tp_same_shape(x, out) ||
+        if (!tp_may_box(m) || x->state != TP_INSIDE || !tp_same_shape(x, out) ||
             (least && !tp_box_holds(x, least->defined)))
             return NULL;
         least = least ? least : x;

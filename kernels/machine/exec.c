@@ -305,7 +305,7 @@ static bool copy_later(tp_machine *m, const tp_statement *statement, tp_ref *r, 
                        const tp_cells *value)
 {
     uint32_t source = statement->kind == TP_COPY_START ? statement->from->operand : 0;
-    if (statement->kind != TP_COPY_START || !m->shows || r->operand->role != TP_SCRATCH || s->cut ||
+    if (statement->kind != TP_COPY_START || !m->shows || m->domain || r->operand->role != TP_SCRATCH || s->cut ||
         r->nlate == MOST_LATE || r->cells.state == TP_MIXED || value->state != TP_CLEAN || value->data == value->own ||
         !value->rank || value->dims[value->rank - 1] < tp_short_row(m) || !tp_is_far(&m->k->operands[source]) ||
         !stays(m, source))
@@ -335,7 +335,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     resolve(m, i->access, &s);
     touch(m, i->access, &s, false);
     tp_gathered_fetch(m, &m->refs[i->access->operand]);
-    if (s.whole && stays(m, i->access->operand)) {
+    if (s.whole && ((m->domain && m->shows && m->shows[i->out]) || stays(m, i->access->operand))) {
         tp_show_numbers(m, out, ref);
         out->meaning = ref->meaning;
         return;
@@ -343,7 +343,7 @@ static void exec_load(tp_machine *m, const tp_inst *i)
     if (show_late(m, out, &m->refs[i->access->operand], &s))
         return;
     bool defined = tp_defined_box(ref, s.start, s.size, s.stride) || tp_mixed_box_defined(ref, &s);
-    if (ref->state == TP_INSIDE && s.whole && !tp_may_defer(m))
+    if (ref->state == TP_INSIDE && s.whole && !tp_may_box(m))
         tp_materialise(m, ref);
     bool boxed = s.whole && ref->state == TP_INSIDE && !ref->viewed && (out->rank == ref->rank || !ref->lines);
     if ((defined || boxed) && tp_show_slice(m, i, ref, &s)) {
@@ -776,7 +776,7 @@ void tp_exec_region(tp_machine *m, const tp_region *r)
             break;
         case TP_ASSIGN:
             tp_hand_over_numbers(m, &m->values[s->var], s->value);
-            tp_planes_copy(m, &m->values[s->var], &m->values[s->value]);
+            tp_planes_store(m, &m->values[s->var], s->value);
             break;
         case TP_PUT:
             exec_store(m, s);

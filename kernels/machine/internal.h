@@ -464,6 +464,8 @@ tp_origin *tp_shadow_unset(tp_machine *m, tp_cells *c);
 tp_origin tp_origin_at(const tp_cells *c, size_t i);
 /* Those of all elements, to `to`, which is not the own shadow of c. */
 void tp_origins(const tp_cells *c, tp_origin *to);
+/* Are all of n elements from `from` on undefined, for all that is seen at once? */
+bool tp_none_defined(const tp_cells *c, size_t from, size_t n);
 /* `to` is undefined where `from`, cells of the same shape of which a box is defined, is: by the same origins. */
 void tp_copy_box(tp_machine *m, tp_cells *to, const tp_cells *from);
 /* Is it all within the box of c? */
@@ -626,7 +628,11 @@ bool tp_is_bounded(tp_machine *m, const tp_inst *i, uint32_t arg);
 /* Is it a product of something undefined that may be 0 all the same? */
 bool tp_settles_zeros(tp_machine *m, const tp_inst *i);
 
-/* shown.c: loads that move nothing; none with a domain, or where coverage is counted */
+/* written.c */
+/* Are all elements of the window that lie inside its array defined, for all that is known at a glance? */
+bool tp_is_written(tp_ref *r);
+
+/* shown.c: loads that move nothing; with a domain those of all of an operand; none where coverage alone is counted */
 void tp_shown_prepare(tp_machine *m);
 /* Make the result of a load, of a part that is defined, a view of the operand; false: it has to be moved. */
 bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const tp_slice *s);

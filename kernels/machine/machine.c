@@ -263,15 +263,6 @@ static size_t block_number(const tp_ref *r)
     return n;
 }
 
-/* Are all elements in range defined, for all that is known at a glance? */
-static bool is_written(const tp_ref *r)
-{
-    tp_box_of_cells inner;
-    if (r->cells.state != TP_INSIDE || r->cells.rank != r->operand->rank)
-        return r->cells.state == TP_CLEAN;
-    return !tp_inner_part(r, inner.first, inner.extent) || tp_box_holds(&r->cells, &inner);
-}
-
 static void begin_at(tp_grid *g, uint32_t naxes, int64_t step)
 {
     for (uint32_t a = naxes; a-- > 0 && g->total; step /= g->steps[a])
@@ -309,7 +300,7 @@ static void end_run(tp_machine *m, uint32_t index, int64_t last)
     m->at = NULL;
     if (r->operand->discard)
         return;
-    bool written = is_written(r);
+    bool written = tp_is_written(r);
     for (size_t i = 0; !written && i < r->cells.n; i++) {
         tp_origin o = tp_origin_at(&r->cells, i);
         if (!o || !lane_inside(r, i) || !lane_valid(m, r, i))

@@ -55,7 +55,8 @@ void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from)
         return;
     tp_planes_room_unset(m, to);
     for (uint32_t p = 0; p < m->domain->nplanes; p++)
-        memcpy(to->room[p], from->meaning.plane[p], from->n * 8);
+        if (to->room[p] != from->meaning.plane[p]) /* a load that shows what it is stored to again */
+            memcpy(to->room[p], from->meaning.plane[p], from->n * 8);
     memcpy(to->meaning.plane, to->room, sizeof to->room);
 }
 
@@ -64,7 +65,8 @@ void tp_planes_store(tp_machine *m, tp_cells *to, tp_vid from_value)
     tp_cells *from = &m->values[from_value];
     if (!m->domain)
         return;
-    if (!from->meaning.plane[0] || from->meaning.plane[0] != from->room[0] || !tp_used_once(m, from_value)) {
+    if (!from->meaning.plane[0] || from->meaning.plane[0] != from->room[0] || !tp_used_once(m, from_value) ||
+        m->assigned[from_value]) {
         tp_planes_copy(m, to, from);
         return;
     }

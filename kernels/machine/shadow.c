@@ -205,6 +205,21 @@ TP_VECTORISED static void number_lanes(tp_origin first, size_t n, tp_origin *res
         to[i] = lane_origin(first, i);
 }
 
+/* Of TP_INSIDE with `lines`: as outside_origin() has them. */
+static void number_rows(const tp_cells *c, tp_origin *to)
+{
+    size_t n = (size_t)c->dims[1];
+    for (size_t i = 0; i < c->n; i += n) {
+        int64_t row = (int64_t)(i / n) - c->defined->first[0];
+        tp_origin all = lane_origin(c->origin, i / n * c->lines);
+        if (row >= 0 && row < c->defined->extent[0])
+            number_lanes(c->beside, n, to + i);
+        else
+            for (size_t k = 0; k < n; k++)
+                to[i + k] = all;
+    }
+}
+
 static void define_box(const tp_cells *c, tp_origin *shadow)
 {
     uint32_t last = c->rank ? c->rank - 1 : 0;
@@ -230,8 +245,7 @@ void tp_origins(const tp_cells *c, tp_origin *to)
     else if (c->state == TP_ALL_UNDEFINED || !c->lines)
         number_lanes(c->origin, c->n, to);
     else
-        for (size_t i = 0; i < c->n; i++)
-            to[i] = outside_origin(c, i);
+        number_rows(c, to);
     if (c->state == TP_INSIDE)
         define_box(c, to);
 }
@@ -271,6 +285,24 @@ static bool all_zero(const tp_origin *at, size_t n)
     for (size_t i = 0; i < n; i++)
         any |= at[i];
     return any == 0;
+}
+
+bool tp_none_defined(const tp_cells *c, size_t from, size_t n)
+{
+    size_t first = 0, last = 0, step = 1;
+    if (c->state != TP_INSIDE) {
+        size_t at = from;
+        while (c->state == TP_MIXED && at < from + n && c->shadow[at])
+            at++;
+        return c->state == TP_ALL_UNDEFINED || (c->state == TP_MIXED && at == from + n);
+    }
+    for (uint32_t d = c->rank; d-- > 0; step *= (size_t)c->dims[d]) {
+        if (c->defined->extent[d] <= 0)
+            return true;
+        first += step * (size_t)c->defined->first[d];
+        last += step * (size_t)(c->defined->first[d] + c->defined->extent[d] - 1);
+    }
+    return from > last || from + n <= first;
 }
 
 /* The first undefined element from `from` on, or `end`. */
@@ -492,7 +524,7 @@ void tp_hand_over_numbers(tp_machine *m, tp_cells *to, tp_vid v)
     enum { WORTH_IT = 512 };
     tp_cells *from = &m->values[v];
     bool own = !to->viewed && !from->viewed && to->data == to->own && from->data == from->own;
-    if (!own || !m->group || m->uses[v] != 1 || m->assigned[v] || m->fixed[v] != TP_VARIES ||
+    if (!own || (!m->group && !m->domain) || m->uses[v] != 1 || m->assigned[v] || m->fixed[v] != TP_VARIES ||
         to->dtype != from->dtype || to->n != from->n || to->n * tp_dtype_size(to->dtype) < WORTH_IT) {
         tp_copy_numbers(m, to, from);
         return;
@@ -514,7 +546,7 @@ void tp_show_numbers(tp_machine *m, tp_cells *to, const tp_cells *from)
 
 void tp_mark_stored(tp_machine *m, tp_cells *c)
 {
-    if (c->state == TP_INSIDE && (!tp_may_defer(m) || c->defined != c->box_room)) /* the box of a window moves */
+    if (c->state == TP_INSIDE && (!tp_may_box(m) || c->defined != c->box_room)) /* the box of a window moves */
         tp_materialise(m, c);
     if (c->state == TP_ALL_UNDEFINED || c->state == TP_INSIDE)
         c->origin |= TP_ORIGIN_STORED;

@@ -1,6 +1,7 @@
 /* Primitives that make, move and cut arrays. A result lane takes the origin of
  * the lane that it copies. */
 #include "base/strided.h"
+#include "base/vectorised.h"
 #include "kernels/machine/internal.h"
 
 /* A box of `to` from a box of `from`, with origins: extents, first elements and strides of both. */
@@ -61,6 +62,12 @@ static void exec_linear(tp_machine *m, const tp_inst *i)
     gather(m, &m->values[i->out], &m->values[i->args[0]], stride, first);
 }
 
+TP_VECTORISED static void count_up(size_t n, int32_t *to)
+{
+    for (size_t k = 0; k < n; k++)
+        to[k] = (int32_t)k;
+}
+
 void tp_exec_iota(tp_machine *m, const tp_inst *i)
 {
     tp_cells *out = &m->values[i->out];
@@ -68,6 +75,10 @@ void tp_exec_iota(tp_machine *m, const tp_inst *i)
     tp_strides_of(out, stride);
     size_t step = stride[i->integer], extent = (size_t)out->dims[i->integer];
     out->state = TP_CLEAN;
+    for (size_t e = 0; step == 1 && out->dtype == TP_I32 && e < out->n; e += extent)
+        count_up(extent, (int32_t *)out->data + e);
+    if (step == 1 && out->dtype == TP_I32)
+        return;
     for (size_t e = 0; e < out->n; e += step * extent) /* one turn of the dimension */
         for (size_t v = 0; v < extent; v++)
             for (size_t k = e + v * step; k < e + (v + 1) * step; k++)

@@ -158,7 +158,7 @@ static void count_looks(const tp_kernel *k, const tp_region *r, uint32_t *of)
 
 void tp_shown_prepare(tp_machine *m)
 {
-    if (!tp_may_defer(m))
+    if (!tp_may_box(m) || (!m->domain && m->request->coverage))
         return;
     uint32_t n = m->k->body->values.len;
     uint32_t *of = TP_NEWN(m->arena, uint32_t, n);
@@ -175,7 +175,7 @@ bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const t
     tp_cells *out = &m->values[i->out];
     size_t own[TP_MAX_RANK], first = 0;
     ptrdiff_t stride[TP_MAX_RANK], pitch;
-    if (!m->shows || !m->shows[i->out] || s->cut || !out->n || !out->rank ||
+    if (!m->shows || !m->shows[i->out] || m->domain || s->cut || !out->n || !out->rank ||
         out->dims[out->rank - 1] != s->size[s->rank - 1])
         return false;
     tp_strides_of(ref, own);

@@ -92,6 +92,18 @@ static bool chooses_defined(const tp_cells *mask, bool chosen, const tp_cells *x
     return true;
 }
 
+/* The origins of one side stay where the mask says `chosen`; is there any? */
+TP_VECTORISED static bool keep_origins(size_t n, const uint8_t *restrict mask, bool chosen, tp_origin *restrict at)
+{
+    tp_origin any = 0;
+    for (size_t i = 0; i < n; i++) {
+        tp_origin o = (mask[i] != 0) == chosen ? at[i] : 0;
+        at[i] = o;
+        any |= o;
+    }
+    return any != 0;
+}
+
 /* Of an element of what is clean or mixed. */
 static tp_origin origin_of(const tp_origin *shadow, size_t i)
 {
@@ -116,6 +128,13 @@ static void exec_where(tp_machine *m, const tp_inst *i)
     tp_flatten(&m->values[i->args[0]]);
     if (c->state == TP_CLEAN && chooses_defined(c, true, a) && chooses_defined(c, false, b))
         return;
+    const tp_cells *one = a->state == TP_CLEAN ? b : b->state == TP_CLEAN ? a : NULL; /* with origins; its own stay */
+    if (c->state == TP_CLEAN && one && one->n == out->n && c->n == out->n) {
+        tp_origins(one, tp_shadow_unset(m, out));
+        if (!keep_origins(out->n, c->data, one == a, out->shadow))
+            out->state = TP_CLEAN;
+        return;
+    }
     const tp_origin *by[3];
     for (uint32_t k = 0; k < 3; k++) {
         tp_cells *arg = &m->values[i->args[k]];

@@ -149,15 +149,6 @@ static bool all_agree(const tp_trial *x, const tp_sides *e, tp_algebra *r)
     return all.tier == TP_TIER_EQUAL;
 }
 
-/* Does a run of the kernel change what the reference reads? */
-static bool writes_inputs(const tp_kernel *k)
-{
-    bool any = false;
-    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
-        any |= k->operands[i].alias >= 0;
-    return any;
-}
-
 /* On the residues, with inputs of the family where residues decide nothing. */
 static void compare_on(tp_trial *x, tp_input_family family)
 {
@@ -178,7 +169,7 @@ static void compare_on(tp_trial *x, tp_input_family family)
         give_up_algebra(x, r, &kernel, &reference, why);
         return;
     }
-    if (reference.oracle && !writes_inputs(k)) {
+    if (reference.oracle && !tp_trial_writes_inputs(k)) {
         ran = field_kernel(x, &e, points, seed + 3, false, &kernel, &why);
         if (!ran) {
             give_up_algebra(x, r, &kernel, &reference, why);

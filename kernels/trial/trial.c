@@ -115,6 +115,14 @@ bool tp_trial_comparable(const tp_case *c)
     return c->against || c->kernel->reference.program || c->kernel->reference.builtin;
 }
 
+bool tp_trial_writes_inputs(const tp_kernel *k)
+{
+    bool any = false;
+    for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs; i++)
+        any |= k->operands[i].alias >= 0;
+    return any;
+}
+
 bool tp_trial_compares(const tp_kernel *k, uint32_t i)
 {
     return !k->operands[k->ninputs + i].discard;

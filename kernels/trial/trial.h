@@ -34,6 +34,8 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
 tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e);
 /* Is there anything to compare the case with? */
 bool tp_trial_comparable(const tp_case *c);
+/* Does a run of the kernel change what the reference reads? */
+bool tp_trial_writes_inputs(const tp_kernel *k);
 /* Is output i of the kernel compared? */
 bool tp_trial_compares(const tp_kernel *k, uint32_t i);
 /* s in the memory of the results. */

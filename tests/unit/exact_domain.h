@@ -292,6 +292,7 @@ static inline exact_domain exact_make(void)
 {
     return (exact_domain){.base = {.name = "exact",
                                    .nplanes = 1,
+                                   .tells = true,
                                    .exact = exact_of_data,
                                    .elementwise = exact_elementwise,
                                    .select = exact_select,

@@ -143,6 +143,13 @@ static void as_expected(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_
                 fail_msg("element %zu has a residue:\n%s", j, spec);
 }
 
+/* With each lane computed, whether anything of it is defined or not. */
+static tp_domain *telling(tp_domain *d)
+{
+    d->tells = true;
+    return d;
+}
+
 /* Planes, and operations that wait for each other, are computed in strips of this many elements, or by themselves;
  * what comes out does not depend on it. */
 static void one_point(const tp_kernel *k, const int64_t *env, uint64_t seed, uint32_t strip, const char *spec,
@@ -152,13 +159,17 @@ static void one_point(const tp_kernel *k, const int64_t *env, uint64_t seed, uin
     exact_domain e = exact_make();
     tp_field_options field = {.seed = seed, .oracle = seed};
     tp_domain *points = tp_field_new(a, field);
-    run plain, waiting, rounding, exact, first, second;
+    run plain, waiting, rounding, exact, first, second, all, all_words;
     run_in(a, k, env, seed, NULL, false, 0, &plain);
     run_in(a, k, env, seed, NULL, false, strip ? strip : 12, &waiting);
     run_in(a, k, env, seed, tp_rounding_new(a), false, strip, &rounding);
     run_in(a, k, env, seed, &e.base, false, strip / 2, &exact);
     run_in(a, k, env, seed, points, true, 0, &first);
     run_in(a, k, env, seed, tp_field_new(a, field), true, strip, &second);
+    run_in(a, k, env, seed, telling(tp_rounding_new(a)), false, strip, &all);
+    run_in(a, k, env, seed, telling(tp_field_new(a, field)), true, strip, &all_words);
+    if (!same_numbers(k, &plain, &all) || rounding.stats.undecided != all.stats.undecided)
+        fail_msg("what is not defined changes what is:\n%s", spec);
     if (!same_but_for_nans(k, &plain, &waiting))
         fail_msg("operations that wait for each other change the numbers:\n%s", spec);
     if (!same_numbers(k, &plain, &rounding) || !same_numbers(k, &plain, &exact) || !same_numbers(k, &plain, &first))
@@ -175,6 +186,10 @@ static void one_point(const tp_kernel *k, const int64_t *env, uint64_t seed, uin
                 fail_msg("element %zu: %a +- %a, truly %a:\n%s", j, v, b, mpfr_get_d(exact_at(&e, x), MPFR_RNDN), spec);
             if (r != ((uint64_t *)second.planes[i].plane[0])[j])
                 fail_msg("element %zu has two residues:\n%s", j, spec);
+            if (r != ((uint64_t *)all_words.planes[i].plane[0])[j] ||
+                memcmp(&v, (double *)all.planes[i].plane[0] + j, sizeof v) != 0 ||
+                memcmp(&b, (double *)all.planes[i].plane[1] + j, sizeof b) != 0)
+                fail_msg("element %zu means something else where all lanes are computed:\n%s", j, spec);
             n->elements++;
             n->bounded += b < (double)INFINITY;
             n->known += r != TP_FIELD_UNKNOWN;
