@@ -97,6 +97,21 @@ tp_expr flow_eliminate(flow *f, tp_expr when, const bool *marked)
     return when;
 }
 
+/* coef * t + rest >= 0 holds for t = 0, 1, … as long as t <= rest / -coef. */
+tp_expr flow_turns_of(flow *f, tp_expr goes, tp_expr counter)
+{
+    tp_exprs *p = f->a->p;
+    side s[2];
+    uint32_t t = (uint32_t)tp_expr_get(p, counter)->value;
+    if (sides_of(f, goes, t, s) != 1 || s[0].coef >= 0 || flow_speaks_of_last(f, s[0].rest))
+        return (tp_expr){0};
+    for (uint32_t i = f->nkept; i < f->out->kept.len; i++)
+        if (tp_same(f->out->kept.at[i].turn, counter) &&
+            tp_expr_mentions(p, s[0].rest, (uint32_t)tp_expr_get(p, f->out->kept.at[i].head)->value))
+            return (tp_expr){0};
+    return tp_op2(p, TP_E_CDIV, tp_op2(p, TP_E_ADD, s[0].rest, tp_const(p, 1)), tp_const(p, -s[0].coef));
+}
+
 static bool mentions_one(const flow *f, tp_expr when, uint32_t sym, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)

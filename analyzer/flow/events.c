@@ -11,7 +11,7 @@ static tp_place place_of(flow *f, const tp_access *access)
         at.stride[d] = s->kind == TP_SUB_SLICE ? s->stride : 1;
         at.start[d] = s->kind == TP_SUB_FULL ? tp_const(p, 0) : flow_meaning(f, s->start);
         at.size[d] = s->kind == TP_SUB_FULL ? o->ref_shape[d] : s->kind == TP_SUB_INT ? tp_const(p, 1) : s->size;
-        at.known &= at.start[d].id != 0;
+        at.known &= at.start[d].id != 0 && !flow_speaks_of_last(f, at.start[d]) && !flow_speaks_of_last(f, at.size[d]);
     }
     return at;
 }
@@ -33,8 +33,8 @@ tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b)
 
 static void note(flow *f, tp_flow_event e)
 {
-    e.path = f->path;
-    e.exact = f->path_exact;
+    e.path = flow_without_last(f, f->path); /* another loop's last turn in the next step */
+    e.exact = f->path_exact && tp_same(e.path, f->path);
     e.syntax = f->syntax;
     tp_push(f->a->arena, f->out->events, e);
 }

@@ -17,13 +17,20 @@ flow_state flow_copy_state(flow *f, const flow_state *s)
 
 /* ---- records ---- */
 
+/* What holds where this statement is executed. */
+static tp_expr here(flow *f)
+{
+    return flow_and(f, flow_and(f, f->path, f->entered), f->behind);
+}
+
 void flow_use(flow *f, tp_use use)
 {
     if (!f->recording)
         return;
-    use.path = flow_and(f, f->path, f->entered);
-    use.exact = f->path_exact && !flow_speaks_of_kept(f, use.path) && !flow_speaks_of_kept(f, use.value) &&
-                !flow_speaks_of_kept(f, use.size) && !flow_speaks_of_kept(f, use.guard);
+    use.path = here(f);
+    use.exact = f->path_exact && !flow_speaks_of_kept(f, f->path) && !flow_speaks_of_kept(f, f->entered) &&
+                !flow_speaks_of_kept(f, use.value) && !flow_speaks_of_kept(f, use.size) &&
+                !flow_speaks_of_kept(f, use.guard);
     use.syntax = f->syntax;
     use.turn = f->turn;
     tp_push(f->a->arena, f->out->uses, use);
@@ -36,7 +43,7 @@ static void sink(flow *f, tp_sink_kind kind, tp_vid v)
         return;
     tp_push(f->a->arena, f->out->sinks,
             ((tp_sink){.kind = kind,
-                       .path = flow_and(f, f->path, f->entered),
+                       .path = here(f),
                        .exact = f->path_exact && !flow_speaks_of_kept(f, f->path),
                        .rank = x->rank,
                        .dims = x->dims,
@@ -381,7 +388,8 @@ static void merge_arms(flow *f, const flow_state *after, tp_expr condition, tp_e
 
 static void walk_if(flow *f, const tp_statement *s)
 {
-    tp_expr condition = f->now.values[s->value].meaning, then = flow_yes(f), other = then, outer = f->path;
+    tp_expr condition = f->now.values[s->value].meaning, then = flow_yes(f), other = then, outer = f->path,
+            behind = f->behind;
     bool known = condition.id != 0, exact = f->path_exact;
     sink(f, TP_SINK_BRANCH, s->value);
     if (known) {
@@ -395,10 +403,12 @@ static void walk_if(flow *f, const tp_statement *s)
         flow_walk(f, &s->body);
     flow_state after = visible(f);
     show(f, &before);
+    f->behind = behind;
     f->path = flow_and(f, outer, other);
     if (!flow_is_false(f, f->path))
         flow_walk(f, &s->orelse);
     f->path = outer;
+    f->behind = behind;
     f->path_exact = exact;
     if (flow_is_false(f, other))
         show(f, &after);
@@ -507,19 +517,48 @@ static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bo
     return changed;
 }
 
-/* Of a `while` the test first. */
-void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
+/* When it lets a turn begin; no id: that is not known. */
+static tp_expr walk_test(flow *f, const tp_statement *s)
 {
+    flow_walk(f, &s->test);
+    f->syntax = s->syntax;
+    sink(f, TP_SINK_BRANCH, s->value);
+    tp_expr passes = f->now.values[s->value].meaning;
+    return passes.id && f->tests ? flow_guard(f, passes, false) : (tp_expr){0};
+}
+
+/* ... of a turn; nothing is recorded, as it is executed on the way into the loop, and at the end of each turn. */
+static tp_expr look_at_test(flow *f, const tp_statement *s)
+{
+    bool recording = f->recording;
+    f->recording = false;
+    tp_expr goes = walk_test(f, s);
+    if (!goes.id && f->fits[s->value] && !f->a->nothing_wraps) {
+        f->a->nothing_wraps = true;
+        goes = walk_test(f, s);
+        f->a->nothing_wraps = false;
+    }
+    f->recording = recording;
+    return goes;
+}
+
+flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
+{
+    tp_expr outer = f->path, behind = f->behind;
+    flow_turn turn = {.goes = {0}};
     if (s->kind == TP_LOOP) {
         walk_for(f, s, variable);
-        return;
+        f->behind = behind;
+        return turn;
     }
-    if (s->kind == TP_WHILE) {
-        flow_walk(f, &s->test);
-        f->syntax = s->syntax;
-        sink(f, TP_SINK_BRANCH, s->value);
-    }
+    turn.goes = look_at_test(f, s);
+    if (turn.goes.id)
+        f->path = flow_and(f, f->path, turn.goes);
     flow_walk(f, &s->body);
+    turn.again = walk_test(f, s);
+    f->path = outer;
+    f->behind = behind;
+    return turn;
 }
 
 /* What the loop carries stands for something else in conditions from here on. */
@@ -550,19 +589,25 @@ static void forget_carried(flow *f, tp_expr counter)
         }
 }
 
+/* The counter's range. */
+static void set_turns(flow *f, tp_expr counter, tp_expr count)
+{
+    tp_exprs *p = f->a->p;
+    for (uint32_t i = 0; i < f->out->vars.len; i++)
+        if ((int64_t)f->out->vars.at[i].sym == tp_expr_get(p, counter)->value) {
+            f->out->vars.at[i].lo = tp_const(p, 0);
+            f->out->vars.at[i].hi =
+                count.id && f->unrolled <= 1 ? tp_op2(p, TP_E_SUB, count, tp_const(p, 1)) : tp_const(p, INT32_MAX);
+        }
+}
+
 /* The turns 0, …, count - 1 of a loop that is entered now; count: no id, unknown. In a loop that is unrolled around it
  * the range is another one each time, and what was recorded keeps the path. */
 static void start_counter(flow *f, tp_expr counter, tp_expr count)
 {
-    tp_exprs *p = f->a->p;
-    uint32_t sym = (uint32_t)tp_expr_get(p, counter)->value;
+    uint32_t sym = (uint32_t)tp_expr_get(f->a->p, counter)->value;
     bool again = f->unrolled > 1;
-    for (uint32_t i = 0; i < f->out->vars.len; i++)
-        if (f->out->vars.at[i].sym == sym) {
-            f->out->vars.at[i].lo = tp_const(p, 0);
-            f->out->vars.at[i].hi =
-                count.id && !again ? tp_op2(p, TP_E_SUB, count, tp_const(p, 1)) : tp_const(p, INT32_MAX);
-        }
+    set_turns(f, counter, count);
     if (count.id && again)
         f->path = flow_and(f, f->path, flow_compare(f, TP_E_LT, counter, count));
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
@@ -613,6 +658,11 @@ static void walk_turns(flow *f, const tp_statement *s)
         count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
     }
     start_counter(f, counter, count);
+    if (!counted)
+        flow_retire_last(f, s);
+    tp_expr enters = counted ? (tp_expr){0} : walk_test(f, s);
+    flow_turn turn = {.goes = {0}};
+    bool weak = false;
     bool *slots = TP_NEWN(f->a->arena, bool, flow_nvalues(f)), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
     bool *changing = flow_own_variables(f), recording = f->recording;
     collect_slots(f, &s->test, slots, refs);
@@ -621,17 +671,25 @@ static void walk_turns(flow *f, const tp_statement *s)
     flow_state entry = flow_copy_state(f, &f->now);
     flow_state guess = {TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
                         TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
-    tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
     bool *ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k)); /* the last turn leaves what no other one does */
     f->recording = false;
     f->path_exact = exact && known;
-    const tp_expr *carried = flow_carry(f, s, &entry, slots, counter, count, a);
+    const tp_expr *carried = flow_carry(f, s, &entry, slots, counter, count, a, enters, &weak);
+    if (!counted && !weak) {
+        loop_head(f, &entry, &guess, slots, refs, counter, carried);
+        tp_expr goes = look_at_test(f, s);
+        count = goes.id && f->unrolled <= 1 ? flow_turns_of(f, goes, counter) : (tp_expr){0};
+        known = count.id;
+        f->path_exact = exact && known;
+        set_turns(f, counter, count);
+    }
+    tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
     for (int round = 0;; round++) {
         f->now = flow_copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
         if (round > FLOW_MAX_ROUNDS + 1)
             f->out->gave_up = TP_S("no invariant was found for a loop of the body");
-        flow_walk_turn(f, s, variable);
+        turn = flow_walk_turn(f, s, variable);
         if (f->out->gave_up.n)
             return;
         if (!weaken_state(f, &guess, slots, refs, changing, another, ends, flow_freedom(round)))
@@ -639,8 +697,8 @@ static void walk_turns(flow *f, const tp_statement *s)
     }
     f->recording = recording;
     if (recording) { /* once more, for the records */
-        if (known)
-            f->entered = flow_and(f, around, flow_compare(f, TP_E_GE, count, one));
+        if (known || enters.id)
+            f->entered = flow_and(f, around, known ? flow_compare(f, TP_E_GE, count, one) : enters);
         f->now = flow_copy_state(f, &entry);
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
         flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false, false});
@@ -675,11 +733,15 @@ static void walk_turns(flow *f, const tp_statement *s)
             if (known && carried[v].id)
                 end.values[v].meaning =
                     flow_searched(f, tp_expr_normal(p, tp_expr_subst(p, carried[v], turned, tp_sym_count(p))));
+            else if (!known && enters.id && f->unrolled <= 1)
+                end.values[v].meaning = flow_left_by_last(f, s, v, counter, enters, entry.values[v].meaning);
             flow_join(f, &end.values[v].leaks, &entry.values[v].leaks, none, NULL, known);
             flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
         }
     f->now = end;
     retire_carried(f, counter);
+    if (!counted && !known && f->unrolled <= 1)
+        f->behind = flow_and(f, f->behind, flow_last_known(f, s, counter, enters, turn));
 }
 
 /* ---- statements ---- */

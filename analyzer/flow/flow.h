@@ -150,6 +150,8 @@ typedef struct tp_kept {
     tp_expr turn;             /* the symbol that counts the turns; of steps the last axis; no id: there is no axis */
     tp_expr head;        /* a symbol: what it holds when a step or a turn but the first begins, if that is defined */
     tp_expr left;        /* ... when the step or turn ends, over these symbols; no id: not known */
+    tp_expr last;        /* of a `while`: a symbol for what its last turn began with; no id: another loop */
+    uint32_t last_var;   /* ... among the variables of the walk */
     bool known;          /* else it has no meaning */
     bool used;           /* a loop's: turns are said over it; else what they begin with is a function of the turn */
     uint32_t var, range; /* the symbol among the variables of the walk; of kept.c */
@@ -171,7 +173,8 @@ typedef struct tp_flow_asked {
 typedef struct tp_flow {
     TP_VEC(tp_flow_event) events;
     TP_VEC(tp_flow_turns) turns;
-    TP_VEC(tp_kept) kept; /* SMEM first */
+    TP_VEC(tp_kept) kept;   /* SMEM first */
+    TP_VEC(uint32_t) lasts; /* symbols of last turns, of loops that end when a test says so (last.c) */
     TP_VEC(tp_sink) sinks;
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];
@@ -186,6 +189,8 @@ typedef struct tp_flow {
     tp_str covered[TP_BIRTHS]; /* by birth: what it rests on that a lane is not undefined, "F2, TP101, TP103, C1" */
     tp_str in_flight;          /* why TP504 is not proven, where that is known; and where */
     const tp_syntax *in_flight_at;
+    int64_t cost;                 /* units of work */
+    const struct tp_flow *memory; /* another walk, which knows more of what is undefined; NULL: this one */
     tp_flow_asked *asked;
 } tp_flow;
 

@@ -266,7 +266,7 @@ static void start_step(flow *f, const tp_leaks *guess)
 {
     f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
                           TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
-    f->path = f->entered = flow_yes(f);
+    f->path = f->entered = f->behind = flow_yes(f);
     f->path_exact = true;
     flow_begin_kept(f);
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
@@ -327,12 +327,32 @@ static void find_quiet(flow *f, const tp_leaks *nothing)
     f->noting = false;
 }
 
+/* Ranges of what SMEM keeps, as if all that is read of it were defined: walks with all that is undefined, which show
+ * them, cost more. */
+static void settle_kept(flow *f, const tp_leaks *nothing)
+{
+    uint32_t n = tp_noperands(f->k);
+    bool *quiet = TP_NEWN(f->a->arena, bool, n), *placed = TP_NEWN(f->a->arena, bool, n * f->k->naxes);
+    memcpy(quiet, f->quiet, n * sizeof *quiet);
+    memcpy(placed, f->placed, n * f->k->naxes * sizeof *placed);
+    f->noting = f->settling = true;
+    do {
+        start_step(f, nothing);
+        flow_walk(f, &f->p->statements);
+    } while (!f->out->gave_up.n && flow_widen_kept(f));
+    f->noting = f->settling = false;
+    f->quiet = quiet;
+    f->placed = placed;
+}
+
 static void walk_grid(flow *f)
 {
     uint32_t n = tp_noperands(f->k), inputs = f->k->ninputs;
     tp_leaks *guess = TP_NEWN(f->a->arena, tp_leaks, n);
     bool **changing = TP_NEWN(f->a->arena, bool *, n), **first = TP_NEWN(f->a->arena, bool *, n);
     find_quiet(f, guess);
+    if (f->nkept)
+        settle_kept(f, guess);
     for (uint32_t o = inputs; o < n; o++) {
         changing[o] = changing_axes(f, &f->k->operands[o]);
         first[o] = placing_axes(f, o, changing[o]);

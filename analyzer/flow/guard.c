@@ -199,13 +199,29 @@ void tp_flow_vars(tp_analysis *a, const tp_flow *f, uint32_t rank, const tp_expr
     c->nwalk = f->vars.len;
 }
 
-bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
+/* The question about scalars, by its expressions and the ranges of the walk's variables. */
+static tp_str question(flow *f, tp_expr goal)
+{
+    uint32_t n = 0, *key = TP_NEWN(f->a->arena, uint32_t, 3 + 2 * f->out->vars.len);
+    key[n++] = goal.id;
+    key[n++] = f->path.id;
+    key[n++] = f->behind.id;
+    for (uint32_t i = 0; i < f->out->vars.len; i++) {
+        key[n++] = f->out->vars.at[i].lo.id;
+        key[n++] = f->out->vars.at[i].hi.id;
+    }
+    return (tp_str){(const char *)key, n * sizeof *key};
+}
+
+static bool is_shown(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
 {
     enum { PATH = 32 };
-    tp_expr premises[PATH];
+    tp_expr premises[2 * PATH];
     tp_claim c = {.goal = goal, .over_steps = true, .premises = premises, .large = true};
+    c.only_proof = f->out->kept.len; /* of what is guessed much is wrong: no contents of tables are looked for */
     tp_flow_vars(f->a, f->out, rank, dims, &c);
     c.npremises = tp_conjuncts(f->a, f->path, premises, PATH);
+    c.npremises += tp_conjuncts(f->a, f->behind, premises + c.npremises, PATH);
     tp_claim anywhere = c; /* a long path seldom matters */
     anywhere.npremises = 0;
     if (c.npremises > FEW_PREMISES && tp_claim_follows(f->a, &anywhere))
@@ -214,6 +230,21 @@ bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
     f->out->given |= holds ? c.given : 0;
     if (holds)
         f->out->held = tp_basis_join(f->a->arena, f->out->held, tp_claim_basis(f->a, &c));
+    return holds;
+}
+
+/* Where SMEM keeps something, loops are walked again and again, and the same is asked of them. */
+bool flow_holds(flow *f, tp_expr goal, uint32_t rank, const tp_expr *dims)
+{
+    enum { NO = 1, YES };
+    bool again = f->nkept && !rank;
+    tp_str key = again ? question(f, goal) : (tp_str){NULL, 0};
+    uint32_t known = again ? tp_map_get(&f->held, key) : 0;
+    if (known)
+        return known == YES;
+    bool holds = is_shown(f, goal, rank, dims);
+    if (again && !tp_exprs_overflowed(f->a->p))
+        tp_map_set(f->a->arena, &f->held, key, holds ? YES : NO);
     return holds;
 }
 
@@ -428,5 +459,5 @@ bool flow_speaks_of_kept(const flow *f, tp_expr e)
     bool any = false;
     for (uint32_t i = 0; i < f->out->kept.len && e.id && !any; i++)
         any = tp_expr_mentions(f->a->p, e, (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value);
-    return any;
+    return any || flow_speaks_of_last(f, e);
 }

@@ -50,6 +50,7 @@ static bool is_covered(flow *f, const tp_leaks *known, const tp_leak *leak, uint
     tp_expr premises[2 * CONJUNCTS + KNOWN + TP_GRANTED], parts[CONJUNCTS], theirs[CONJUNCTS];
     uint32_t n = tp_conjuncts(f->a, leak->when, parts, CONJUNCTS);
     tp_claim c = {.goal = tp_const(f->a->p, 0), .over_steps = true, .premises = premises, .any_case = true};
+    c.only_proof = f->out->kept.len;
     c.npremises = tp_conjuncts(f->a, f->path, premises, CONJUNCTS);
     memcpy(premises + c.npremises, parts, n * sizeof *parts);
     c.npremises += n;

@@ -25,9 +25,16 @@ typedef struct flow_conjuncts {
 /* What a loop that is entered so carries: by value, over its counter; no id where that is not known. */
 typedef struct flow_carried {
     const tp_statement *loop;
-    tp_expr path;
+    tp_expr path, behind;
+    bool weak, fits;             /* some form holds where the test passes, alone; f->fits[] */
     const tp_expr *entry, *form; /* meanings of all values where it is entered, and at the head of a turn */
 } flow_carried;
+
+/* The conditions under which a turn that begins so is executed, and another one behind it. No ids: they are not known,
+ * or nobody asks. */
+typedef struct flow_turn {
+    tp_expr goes, again;
+} flow_turn;
 
 /* Of a loop that only computes: symbols for what it may search (least.c). No ids: it is none. */
 typedef struct flow_search {
@@ -52,31 +59,37 @@ typedef struct flow {
     tp_expr path;
     bool path_exact;
     tp_expr entered; /* every loop around has a turn: of its counter a path need not speak */
+    tp_expr behind;  /* what is known of the last turns of loops before this place */
     bool away;       /* what is stored now is stored on another device: no event of this one */
     bool recording;
     const tp_syntax *syntax;
     const tp_flow_turn *turn; /* of the innermost `for` that is walked */
     tp_expr *reduced;         /* per value: first variable of the reduction that computes it */
     tp_expr *loop;            /* per value: the counter of the loop whose variable it is */
-    flow_search *search;      /* per value: of the loop whose variable it is */
-    const tp_inst **made;     /* per value: what computes it, once that was walked */
-    tp_expr data;             /* a symbol, for integers that depend on data */
-    const bool *bounded;      /* per value: spec/bounded.c */
-    bool *settles;            /* per value: where it is 0, a product may be defined */
-    bool *feeds;              /* per value: does a mask, an index or a bound come from it? */
-    bool *kept_feeds;         /* per operand: does one of what SMEM keeps there? */
+    tp_expr *last;            /* per value: the number of the last turn of the `while` whose condition it is */
+    bool *fits;           /* per value: in a turn that is executed the test of that `while` did not wrap (carried.c) */
+    flow_search *search;  /* per value: of the loop whose variable it is */
+    const tp_inst **made; /* per value: what computes it, once that was walked */
+    tp_expr data;         /* a symbol, for integers that depend on data */
+    const bool *bounded;  /* per value: spec/bounded.c */
+    bool *settles;        /* per value: where it is 0, a product may be defined */
+    bool *feeds;          /* per value: does a mask, an index or a bound come from it? */
+    bool *kept_feeds;     /* per operand: does one of what SMEM keeps there? */
     TP_VEC(tp_vid) variables; /* values that statements assign */
     TP_VEC(bool) counters;    /* per variable of the walk: counts a loop (else it is reduced over) */
     bool *quiet;              /* per operand: stored to in the last step of the last axis only (grid.c) */
     bool *placed;             /* per operand and symbol: where it is stored to depends on that */
     bool noting;              /* that is being found out */
+    bool settling;            /* ... with what SMEM keeps, of which ranges are found first */
     uint32_t work;            /* statements walked; bounded: */
     uint32_t most_work;       /* every statement FLOW_WALKS times, and a few for loops that are unrolled */
     uint64_t effort;          /* conjuncts compared; bounded */
     uint64_t charged;         /* of that, on account of the budget */
     TP_VEC(flow_query) queries;
+    tp_map held; /* answers of flow_holds() about scalars */
     TP_VEC(flow_carried) carried;
     bool keeps;                       /* integers that steps and turns pass on have symbols */
+    bool tests;                       /* the test of a `while` tells something of its turns */
     uint32_t nkept;                   /* of out->kept those of SMEM */
     bool *doubted;                    /* per value: a load from what SMEM keeps, of an element that may be undefined */
     bool doubted_now;                 /* one more of them */
@@ -200,12 +213,28 @@ void flow_walk(flow *f, const tp_region *r);
 /* A state that may change without the other one. */
 flow_state flow_copy_state(flow *f, const flow_state *s);
 /* One turn of a loop; `variable`: the value of a `for`'s. */
-void flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
+flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
 /* carried.c: for each value that a loop carries its meaning at the head of turn number `counter`; no id: not known. The
- * loop is entered now, in the state `entry`; it assigns to `slots`. count, first value of its variable: no id, unknown.
- */
+ * loop is entered now, in the state `entry`; it assigns to `slots`. count, first value of its variable, and
+ * when a `while` is entered: no id, unknown. `weak`: some of them hold in turns that are executed alone, not where the
+ * test of a `while` ends it. */
 const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entry, const bool *slots, tp_expr counter,
-                          tp_expr count, tp_expr first);
+                          tp_expr count, tp_expr first, tp_expr enters, bool *weak);
+/* last.c: a symbol for the number of a loop's last turn, and for what a `while` carries into it. */
+void flow_make_last(flow *f, const tp_statement *s);
+void flow_make_last_kept(flow *f, tp_kept *k);
+/* The loop is executed again: conditions from before may not speak of its last turn, and values do not. */
+void flow_retire_last(flow *f, const tp_statement *s);
+bool flow_speaks_of_last(const flow *f, tp_expr e);
+/* Without what speaks of last turns. */
+tp_expr flow_without_last(flow *f, tp_expr guard);
+/* The number of turns of a loop that goes on as long as this holds of the turn; no id: that does not tell. */
+tp_expr flow_turns_of(flow *f, tp_expr goes, tp_expr counter);
+/* What such a loop leaves in value number v, of which f->now has what a turn leaves, and `none` what no turn does; no
+ * id: that is not known. */
+tp_expr flow_left_by_last(flow *f, const tp_statement *s, uint32_t v, tp_expr counter, tp_expr enters, tp_expr none);
+/* What is known behind a loop that is entered where `enters` holds. */
+tp_expr flow_last_known(flow *f, const tp_statement *s, tp_expr counter, tp_expr enters, flow_turn last);
 /* least.c: symbols for a loop that may search. */
 void flow_make_search(flow *f, const tp_statement *s);
 /* What is carried at the head of turn number `counter` of a loop that begins with `entry` and makes `after` of

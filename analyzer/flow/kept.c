@@ -44,6 +44,10 @@ void flow_set_range(flow *f, const tp_kept *k)
     tp_var *v = &f->out->vars.at[k->var];
     v->lo = tp_const(f->a->p, RANGES[k->range][0]);
     v->hi = tp_const(f->a->p, RANGES[k->range][1]);
+    if (k->last.id) {
+        f->out->vars.at[k->last_var].lo = v->lo;
+        f->out->vars.at[k->last_var].hi = v->hi;
+    }
 }
 
 void flow_make_kept(flow *f)
@@ -161,7 +165,7 @@ void flow_begin_kept(flow *f)
 {
     for (uint32_t i = 0; i < f->nkept; i++)
         f->now.values[flow_kept_value(f, i)].meaning =
-            f->out->kept.at[i].known && !f->noting ? f->out->kept.at[i].head : (tp_expr){0};
+            f->out->kept.at[i].known && (!f->noting || f->settling) ? f->out->kept.at[i].head : (tp_expr){0};
 }
 
 /* e of the lanes of the ref, at this element. */

@@ -380,9 +380,15 @@ static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_
     return t;
 }
 
-void tp_check_leaks(tp_analysis *a, const char *proven)
+static const tp_flow *flow_of_memory(tp_analysis *a)
 {
     const tp_flow *f = tp_flow_of(a);
+    return f && f->memory ? f->memory : f;
+}
+
+void tp_check_leaks(tp_analysis *a, const char *proven)
+{
+    const tp_flow *f = flow_of_memory(a);
     uint32_t from = a->out->findings.len;
     bool by_execution = f && tp_flow_no_memory(f).n && tp_runs_to_the_end(a);
     if (!f || (!by_execution && not_known(a, f, tp_flow_no_memory(f), false)))
@@ -409,7 +415,7 @@ void tp_check_leaks(tp_analysis *a, const char *proven)
 
 bool tp_never_reaches(tp_analysis *a, uint32_t from)
 {
-    const tp_flow *f = tp_flow_of(a);
+    const tp_flow *f = flow_of_memory(a);
     if (!f || tp_flow_no_memory(f).n)
         return false;
     for (uint32_t i = 0; i < f->sinks.len; i++)

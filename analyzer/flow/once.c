@@ -2,10 +2,11 @@
 #include "analyzer/flow/internal.h"
 #include "base/budget.h"
 
-/* With half of what is left of the work. */
+/* With a part of what is left of the work. */
+static const tp_share SHARE = {0.75, "following the body", {NULL, 0}};
+
 static void walk_within_budget(flow *f)
 {
-    static const tp_share SHARE = {0.5, "following the body", {NULL, 0}};
     tp_str why;
     if (!tp_within(f->a->arena, &SHARE, flow_walk_body, f, &why))
         f->out->gave_up = why; /* nothing of the walk is used */
@@ -35,10 +36,14 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll, bool keeps)
                 .unroll = unroll,
                 .keeps = keeps};
     a->rule = NULL;
+    const tp_budget *budget = tp_arena_budget(a->arena);
+    int64_t spent = budget ? budget->spent : 0;
     f->out->asked = TP_NEW(a->arena, tp_flow_asked);
     f->reduced = TP_NEWN(a->arena, tp_expr, n);
     f->loop = TP_NEWN(a->arena, tp_expr, n);
     f->made = TP_NEWN(a->arena, const tp_inst *, n);
+    f->last = TP_NEWN(a->arena, tp_expr, n);
+    f->fits = TP_NEWN(a->arena, bool, n);
     f->search = TP_NEWN(a->arena, flow_search, n);
     f->doubted = TP_NEWN(a->arena, bool, n);
     f->data = tp_sym_new(a->p, TP_S("data"));
@@ -49,6 +54,7 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll, bool keeps)
             tp_push(a->arena, f->variables, (tp_vid)v);
     f->out->others = by_others(a);
     walk_within_budget(f);
+    f->out->cost = budget ? budget->spent - spent : 0;
     if (tp_exprs_overflowed(a->p)) { /* nothing of the walk is used */
         f->out->gave_up = TP_S("the conditions in the body grow too large to follow");
         tp_exprs_forget_overflow(a->p);
@@ -57,10 +63,18 @@ static bool walk_once(flow *f, tp_analysis *a, bool unroll, bool keeps)
     return !f->out->gave_up.n;
 }
 
+/* May that be spent once more? */
+static bool is_affordable(const tp_analysis *a, int64_t cost)
+{
+    const tp_budget *b = tp_arena_budget(a->arena);
+    return !b || (double)cost < SHARE.part * (double)(b->limit - b->spent);
+}
+
 void flow_walk_again(tp_analysis *a)
 {
     flow f;
-    bool keeps = !a->flow || a->flow->kept.len, good = walk_once(&f, a, false, keeps);
+    bool keeps = !a->flow || (a->flow->kept.len && is_affordable(a, a->flow->cost)),
+         good = walk_once(&f, a, false, keeps);
     if (!good && f.out->kept.len) /* of what is carried nothing is known, then */
         good = walk_once(&f, a, false, keeps = false);
     bool coarse = f.coarse;
@@ -137,16 +151,20 @@ static void store_at_start(tp_analysis *a, tp_str why, const tp_syntax *at)
     tp_flow *first = a->flow;
     a->stores_at_start = true;
     flow_walk_again(a);
-    if (a->flow->gave_up.n) {
+    tp_flow *second = a->flow;
+    if (second->gave_up.n) {
         first->unstored =
-            !why.n ? a->flow->gave_up
+            !why.n ? second->gave_up
                    : tp_printf(a->arena,
                                "what a copy leaves is known where " TP_RULE_IN_FLIGHT " is proven, and it is not: %.*s",
                                TP_FMT(why));
         a->flow = first;
+    } else if (first->kept.len && !second->kept.len) { /* it knows nothing of what is carried */
+        first->memory = second;
+        a->flow = first;
     }
-    a->flow->in_flight = why;
-    a->flow->in_flight_at = at;
+    first->in_flight = second->in_flight = why;
+    first->in_flight_at = second->in_flight_at = at;
 }
 
 /* Where waits do not name the copies that they end, a second walk takes copies for stores at their start. */

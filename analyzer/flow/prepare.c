@@ -9,6 +9,8 @@ static void make_variables(flow *f, const tp_region *r)
         const tp_statement *s = &r->at[i];
         if (s->kind == TP_LOOP || s->kind == TP_WHILE)
             f->loop[s->kind == TP_LOOP ? s->var : s->value] = flow_new_variable(f, "loop", (tp_expr){0});
+        if (s->kind == TP_WHILE)
+            flow_make_last(f, s);
         if (f->keeps)
             flow_make_search(f, s);
         const tp_inst *inst = s->kind == TP_COMPUTE ? s->inst : NULL;
@@ -82,8 +84,18 @@ static bool mark_feeds(flow *f, const tp_region *r)
     return changed;
 }
 
+/* Where sizes and all tables are given, a run says more than conditions over many of their entries. */
+static bool is_one_case(const flow *f)
+{
+    bool given = !f->a->nsizes && f->k->ntables;
+    for (uint32_t i = 0; i < f->k->ntables && given; i++)
+        given = f->k->tables[i].contents != NULL;
+    return given;
+}
+
 void flow_prepare(flow *f)
 {
+    f->tests = !is_one_case(f);
     for (uint32_t d = 0; d < TP_MAX_RANK; d++)
         f->out->lane[d] = tp_sym_new(f->a->p, tp_printf(f->a->arena, "lane%u", d));
     flow_make_kept(f);
@@ -97,7 +109,9 @@ void flow_prepare(flow *f)
         tp_kept *k = &f->out->kept.at[i];
         if (k->loop)
             k->turn = f->loop[k->loop->kind == TP_LOOP ? k->loop->var : k->loop->value];
-        else
+        if (k->loop && k->loop->kind == TP_WHILE)
+            flow_make_last_kept(f, k);
+        if (!k->loop)
             tp_push(f->a->arena, f->variables, flow_kept_value(f, i));
     }
     f->most_work = FLOW_LEAST_WORK + (FLOW_WALKS + flow_kept_work(f)) * count_statements(&f->p->statements);

@@ -183,9 +183,21 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
 
 
 def _told(findings: list[Finding]) -> list[str]:
-    """Their texts; what several calls of one kernel share, once."""
+    """Their texts; what several calls of one kernel share, once. Of what one rule does not decide for one reason, after two the first; behind a
+    semicolon there is how far it got."""
     times = collections.Counter(map(str, findings))
-    return [text + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else "") for text, n in times.items()]
+    kinds: dict[tuple[str, ...], list[Finding]] = {}
+    for f in {str(f): f for f in findings}.values():
+        kinds.setdefault((f.kernel, f.rule, f.reason.partition(";")[0]) if f.verdict == "unknown" and f.reason else (str(f),), []).append(f)
+    out = []
+    for alike in kinds.values():
+        folds = len(alike) > 2
+        for f in alike[:1] if folds else alike:
+            n = times[str(f)]
+            out.append(str(f) + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else ""))
+        if folds:
+            out[-1] += f"\n  {len(alike) - 1} more findings of this kind; .of(\"unknown\") lists all"
+    return out
 
 
 def _unquoted(text: str) -> str:

@@ -113,10 +113,19 @@ static void witness(const painter *p, int margin, const tp_witness *w)
     print_note(p, margin, "there", w->detail);
 }
 
-/* Findings of one rule on one subject fold after two. */
+/* What was missing; behind a semicolon there is how far it got. */
+static tp_str missing(const tp_finding *f)
+{
+    const char *end = f->reason.n ? memchr(f->reason.p, ';', f->reason.n) : NULL;
+    return end ? (tp_str){f->reason.p, (size_t)(end - f->reason.p)} : f->reason;
+}
+
+/* Findings of one rule on one subject fold after two, and so do those that are undecided for one reason. */
 static bool same_kind(const tp_finding *a, const tp_finding *b)
 {
-    return strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict && tp_str_eq(a->subject, b->subject);
+    bool alike = tp_str_eq(a->subject, b->subject) ||
+                 (a->verdict == TP_UNKNOWN && a->reason.n && tp_str_eq(missing(a), missing(b)));
+    return alike && strcmp(a->rule, b->rule) == 0 && a->verdict == b->verdict;
 }
 
 static bool same_fix(const tp_fix *a, const tp_fix *b)

@@ -57,6 +57,7 @@ typedef struct program {
     bool kept;    /* steps keep the slot in SMEM; turns, if it is carried */
     bool late;    /* and the first one of them does not turn it */
     row_kind by;  /* turns are those of a loop in a loop; carried, and not late */
+    bool tested;  /* a test ends the turns: `while i + 1 <= N`; carried */
 } program;
 
 /* So many steps or turns; of rows in each. */
@@ -189,13 +190,24 @@ static unsigned all_schedules(const program *p, const extent *e)
 
 /* ---- lint and the machine ---- */
 
-/* What is before the statements: kept in SMEM or not; steps, turns, turns in rows. */
-static const char *const BEFORE[2][3] = {
-    {"", ", \"s = full((), 0, int32)\", \"for i in range(N):\"",
-     ", \"s = full((), 0, int32)\", \"for g in range(N):\", \"    for i in range(rows[g]):\""},
-    {", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\"",
-     ", \"state[0] = 0\", \"for i in range(N):\", \"    s = state[0]\"",
-     ", \"state[0] = 0\", \"for g in range(N):\", \"    for i in range(rows[g]):\", \"        s = state[0]\""}};
+/* What is before the statements: the slot, kept in SMEM or not; the loop around, if there is one. */
+static const char *before(tp_arena *a, const program *p)
+{
+    const char *margin = p->by ? "    " : "", *count = p->by ? "rows[g]" : "N";
+    tp_buf b = {.arena = a};
+    if (!p->carried)
+        return p->kept ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\"" : "";
+    tp_buf_printf(&b, ", \"%s\"", p->kept ? "state[0] = 0" : "s = full((), 0, int32)");
+    if (p->by)
+        tp_buf_printf(&b, ", \"for g in range(N):\"");
+    if (p->tested)
+        tp_buf_printf(&b, ", \"%si = full((), 0, int32)\", \"%swhile i + 1 <= %s:\"", margin, margin, count);
+    else
+        tp_buf_printf(&b, ", \"%sfor i in range(%s):\"", margin, count);
+    if (p->kept)
+        tp_buf_printf(&b, ", \"%s    s = state[0]\"", margin);
+    return tp_buf_view(&b).p;
+}
 
 static const char *guard_of(const program *p, when w)
 {
@@ -225,6 +237,8 @@ static const char *spec_of(tp_arena *a, const program *p)
         tp_buf_printf(&b, ", \"%ss = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
     if (p->kept)
         tp_buf_printf(&b, ", \"%sstate[0] = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
+    if (p->tested)
+        tp_buf_printf(&b, ", \"%si = i + 1\"", turn);
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
                      "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], %s\"inputs\": [{\"name\": \"x\", \"dtype\": "
@@ -241,8 +255,7 @@ static const char *spec_of(tp_arena *a, const program *p)
                                        p->by == ALL)
                                  .p
                            : "",
-                     p->carried ? "2" : "2 * N", p->carried ? "t" : "i", BEFORE[p->kept][p->by ? 2 : p->carried],
-                     TP_FMT(tp_buf_view(&b)))
+                     p->carried ? "2" : "2 * N", p->carried ? "t" : "i", before(a, p), TP_FMT(tp_buf_view(&b)))
         .p;
 }
 
@@ -426,6 +439,11 @@ static void lint_says_what_all_schedules_do(void **unused)
             for (row_kind by = EACH; by <= ALL; by++) {
                 extend(&(program){.one = one, .carried = true, .by = by}, &ALPHABETS[i], &t);
                 extend(&(program){.one = one, .carried = true, .kept = true, .by = by}, &ALPHABETS[i], &t);
+            }
+            for (row_kind by = NO_ROWS; by <= ALL; by++) {
+                extend(&(program){.one = one, .carried = true, .by = by, .tested = true}, &ALPHABETS[i], &t);
+                extend(&(program){.one = one, .carried = true, .kept = true, .by = by, .tested = true}, &ALPHABETS[i],
+                       &t);
             }
         }
     print_message(

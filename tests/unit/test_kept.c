@@ -438,7 +438,7 @@ static void a_walk_that_is_too_dear_is_made_without_what_is_kept(void **state)
             .p;
     unsigned seen[OUTCOMES] = {0};
     outcome last = GAVE_UP;
-    for (int64_t limit = 1000; last != WITH && limit < INT64_C(1) << 40; limit += limit / 2) {
+    for (int64_t limit = 1000; last != WITH && limit < INT64_C(1) << 40; limit += limit / 8) {
         walk w = {.l = load_text(spec)};
         tp_budget budget;
         assert_non_null(w.l->spec);

@@ -7,7 +7,9 @@ from typing import Any
 
 from .. import jaxpr as jx
 from .values import Ref, Value, add_text, factor, shape_text
-from .writer import Writer
+from .writer import LONGEST_INLINE, Writer
+
+LONGEST_TEST = 1000  # of a loop: what it is made of is read anew in each turn
 
 
 @dataclasses.dataclass
@@ -161,13 +163,23 @@ class Control(Writer):
                       Value(f"maximum({lo.text}, {hi.text})"), upper if upper >= 0 else None)
             return
         body_consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in body_consts]
+        test_consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in test_consts]
         carries = self.carries([], init)
-        go = self.name("go")
-        self.line(f"{go} = {self.typed(self.run(p['cond_jaxpr'], test_consts + carries)[0])}")
-        self.line(f"while {go}:")
+        before = len(self.lines)
+        self.longest_inline = LONGEST_TEST
+        test = self.run(p["cond_jaxpr"], test_consts + carries)[0]
+        self.longest_inline = LONGEST_INLINE
+        go = self.name("go") if len(self.lines) > before or test.literal else ""  # statements that each turn needs again
+        if go:
+            self.line(f"{go} = {self.typed(test)}")
+        self.line(f"while {go or test.text}:")
         self.indent += 1
+        first = len(self.lines)
         self.update(carries, self.run(p["body_jaxpr"], body_consts + carries))
-        self.line(f"{go} = {self.typed(self.run(p['cond_jaxpr'], test_consts + carries)[0])}")
+        if go:
+            self.line(f"{go} = {self.typed(self.run(p['cond_jaxpr'], test_consts + carries)[0])}")
+        elif len(self.lines) == first:
+            self.line("check(True, 'nothing to do')")
         self.indent -= 1
         for var, c in zip(eqn.outvars, carries, strict=True):
             if not jx.is_dropped(var):

@@ -32,6 +32,7 @@ class Writer:
         self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
         self.inlined: list[tuple[str, str]] = []  # values in place, which no statement has yet
         self.indent = 0
+        self.longest_inline = LONGEST_INLINE
         self.place: str | None = None
         self.count = 0
         self.env: dict[Any, Value | Ref] = {}
@@ -191,7 +192,7 @@ class Writer:
         value.shape, value.dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
         once = self.uses.get(var, 0) <= 1
         simple = value.splat is not None or value.literal or (value.atom and value.text.isidentifier())
-        if not simple and not (once and len(NUMBER.sub("0", value.text)) <= LONGEST_INLINE):
+        if not simple and not (once and len(NUMBER.sub("0", value.text)) <= self.longest_inline):
             truth = value.truth
             value = self.assign(value)
             value.truth = truth
