@@ -52,7 +52,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 ATTACKS := $(ATTACK_SRC:tests/attack/test_%.c=$(BUILD)/tests/attack_%)
 # the longest first: two run at a time, and none should be left to run alone
-LONGEST := defects summary cli workflow fixes verdicts metamorphic flight bodies docs hostile faults flight_box devices mistakes rings engine cases products results lsp demand shards budget instances sweep attention prover
+LONGEST := defects summary mistakes fixes verdicts cli workflow devices hostile products faults lsp sweep flight docs rings engine flight_box budget shards attention results premises prover cases planes instances demand domains assess bodies derivations receipts box formats metamorphic
 TESTS := $(LONGEST:%=$(BUILD)/tests/test_%) $(ATTACKS) $(filter-out $(LONGEST:%=$(BUILD)/tests/test_%),$(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%))
 Q := $(if $(V),,@)
 
