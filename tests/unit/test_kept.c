@@ -424,8 +424,8 @@ static void a_walk_that_is_too_dear_is_made_without_what_is_kept(void **state)
     tp_arena *text = tp_arena_new(0);
     tp_buf b = {.arena = text};
     for (uint32_t i = 0; i < KEPT; i++)
-        tp_buf_printf(&b, ", \"if i == 0:\", \"    state[%u] = 0\", \"state[%u] = min(state[%u] + 1, %u)\"", i, i, i,
-                      i);
+        tp_buf_printf(&b, ", \"if i == 0:\", \"    state[%u] = 1\", \"state[%u] = min(state[%u] + state[%u], %u)\"", i,
+                      i, i, i ? i - 1 : 0, i);
     const char *spec =
         tp_printf(text,
                   "{\"tileproof\": 1, \"name\": \"dear\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
