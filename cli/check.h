@@ -44,7 +44,9 @@ bool tp_guard_writes(tp_cli *c, tp_run_files *g, const char *option, tp_str path
 /* Can a file be written there, as far as the file system says before the work is done? False after a message; whatever
  * happens later is found by writing. */
 bool tp_can_write(const tp_cli *c, const char *option, tp_str path);
-/* Both for everything that lint and verify read and write. */
+/* Both: neither over what is read nor where nothing can be. */
+bool tp_may_write(tp_cli *c, tp_run_files *g, const char *option, tp_str path);
+/* For everything that lint and verify read and write. */
 bool tp_guard_check(tp_cli *c, const tp_strings *specs);
 /* The cache's text, empty where there is none yet; false after a message: what is there is something else. */
 bool tp_cache_usable(tp_cli *c, const char *path, tp_str *text);

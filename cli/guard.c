@@ -59,8 +59,7 @@ bool tp_can_write(const tp_cli *c, const char *option, tp_str path)
     return !why;
 }
 
-/* Neither over what is read nor where nothing can be. */
-static bool may_write(tp_cli *c, tp_run_files *g, const char *option, tp_str path)
+bool tp_may_write(tp_cli *c, tp_run_files *g, const char *option, tp_str path)
 {
     return tp_guard_writes(c, g, option, path) && tp_can_write(c, option, path);
 }
@@ -86,9 +85,9 @@ bool tp_guard_check(tp_cli *c, const tp_strings *specs)
     for (uint32_t i = 0; ok && i < c->playback.len; i++)
         ok = tp_guard_writes(c, &g, "playback", tp_after(c->playback.at[i], '='));
     if (ok && c->receipt.len)
-        ok = may_write(c, &g, "receipt", tp_option(&c->receipt, ""));
+        ok = tp_may_write(c, &g, "receipt", tp_option(&c->receipt, ""));
     if (ok && c->certificates.len)
-        ok = may_write(c, &g, "certificates", tp_option(&c->certificates, ""));
+        ok = tp_may_write(c, &g, "certificates", tp_option(&c->certificates, ""));
     if (ok && c->cache.len)
         ok = tp_guard_writes(c, &g, "cache", tp_option(&c->cache, ""));
     return ok;

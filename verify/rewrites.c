@@ -621,30 +621,29 @@ static void rewrite_twins(writer *w, const tp_json *inputs)
     }
 }
 
-static void rewrite_around(writer *w, const tp_json *doc)
+/* All index maps, one by one. */
+static void rewrite_maps(writer *w, const tp_json *doc, void (*rewrite)(writer *, const tp_json *))
 {
     static const char *const LISTS[] = {"inputs", "outputs"};
-    const tp_json *grid = items(doc, "grid"), *inputs = items(doc, "inputs");
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
         const tp_json *list = items(doc, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++) {
             const tp_json *map = items(list->u.items.at[i], "index_map");
             if (map)
-                rewrite_map(w, map);
+                rewrite(w, map);
         }
     }
+}
+
+static void rewrite_around(writer *w, const tp_json *doc)
+{
+    const tp_json *grid = items(doc, "grid"), *inputs = items(doc, "inputs");
+    rewrite_maps(w, doc, rewrite_map);
     rewrite_twins(w, inputs);
     for (uint32_t i = 0; inputs && i < inputs->u.items.n; i++)
         for (uint32_t j = i + 1; j < inputs->u.items.n; j++)
             exchange_maps(w, inputs->u.items.at[i], inputs->u.items.at[j]);
-    for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
-        const tp_json *list = items(doc, LISTS[l]);
-        for (uint32_t i = 0; list && i < list->u.items.n; i++) {
-            const tp_json *map = items(list->u.items.at[i], "index_map");
-            if (map)
-                rewrite_pairs_of_entries(w, map);
-        }
-    }
+    rewrite_maps(w, doc, rewrite_pairs_of_entries);
     for (uint32_t i = 0; grid && i < grid->u.items.n; i++) {
         const tp_json *steps = tp_json_get(grid->u.items.at[i], "steps");
         if (steps)

@@ -72,12 +72,11 @@ static bool outputs_usable(tp_cli *c, tp_str spec)
         if (!path.n)
             return tp_usage_error("--output is FORMAT=PATH, not `%.*s`", TP_FMT(c->report.at[i])), false;
         if (!format_of(c, "output", (tp_str){c->report.at[i].p, c->report.at[i].n - path.n - 1}) ||
-            !tp_guard_writes(c, &g, "output", path) || !tp_can_write(c, "output", path))
+            !tp_may_write(c, &g, "output", path))
             return false;
     }
     tp_str certificates = tp_option(&c->certificates, "");
-    if (certificates.n &&
-        (!tp_guard_writes(c, &g, "certificates", certificates) || !tp_can_write(c, "certificates", certificates)))
+    if (certificates.n && !tp_may_write(c, &g, "certificates", certificates))
         return false;
     return format_of(c, "format", tp_option(&c->shapes, "table")) != NULL;
 }

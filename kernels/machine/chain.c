@@ -219,13 +219,6 @@ static bool is_idle(const tp_machine *m, const tp_cells *out, size_t from, size_
     return !m->domain->tells && tp_none_defined(out, from, n);
 }
 
-static bool put_zeros(const tp_machine *m, tp_lanes *x)
-{
-    for (uint32_t p = 0; p < m->domain->nplanes; p++)
-        memset(x->plane[p], 0, x->n * sizeof(uint64_t));
-    return true;
-}
-
 /* Planes of elements that mean their data, once others have planes; 0 where nothing is computed. */
 static void fill_exact(tp_machine *m, const link *l, size_t from, size_t n)
 {
@@ -234,7 +227,7 @@ static void fill_exact(tp_machine *m, const link *l, size_t from, size_t n)
         some = tp_strip_at(end, from);
         tp_lanes x = part_of(m, out, out->room, from, some);
         if (is_idle(m, out, from, some))
-            put_zeros(m, &x);
+            tp_planes_zero(m, &x);
         else
             m->domain->exact(m->domain, &x, x.plane);
     }
@@ -251,11 +244,14 @@ static void run_link(tp_machine *m, link *l, size_t from, size_t n, size_t row)
     l->strip.degree = (tp_degree){0, 0};
     if (!l->kept)
         memcpy(l->strip.plane, l->buffer, sizeof l->buffer);
-    bool any, blank = l->kept && !m->domain->reals && tp_is_float(out->dtype); /* garbage has no residue */
-    if (is_idle(m, out, from, n))
-        any = blank && put_zeros(m, &l->strip);
-    else
+    bool any, blank = l->kept && tp_garbage_has_planes(m, out->dtype);
+    if (is_idle(m, out, from, n)) {
+        any = blank;
+        if (blank)
+            tp_planes_zero(m, &l->strip);
+    } else {
         any = compute_strip(m, l, l->reduces ? from * row : from, l->reduces ? n * row : n);
+    }
     if (any)
         l->degree = tp_degree_larger(l->degree, l->strip.degree);
     if (l->kept && any && !l->any)

@@ -395,10 +395,10 @@ static void part_dot(tp_machine *m, tp_dot_shape s, size_t rows, size_t columns,
     first_columns(size, rows, columns, room, columns, r.data, s.n);
     part.data = room;
     bool any = m->domain->dot(m->domain, (tp_dot_shape){1, rows, columns, s.k}, &part, x, y);
-    for (uint32_t p = 0; any && p < n; p++) {
-        memset(r.plane[p], 0, r.n * sizeof(uint64_t));
+    if (any)
+        tp_planes_zero(m, &r);
+    for (uint32_t p = 0; any && p < n; p++)
         first_columns(sizeof(uint64_t), rows, columns, r.plane[p], s.n, part.plane[p], columns);
-    }
     tp_note_planes(out, &part, any);
 }
 
@@ -411,15 +411,16 @@ static void plane_dot(tp_machine *m, const tp_inst *i, const layout *la, const l
     tp_lanes x = pack_operand(m, a, la, room), y = pack_operand(m, b, lb, room + TP_MAX_PLANES * a->n),
              r = tp_planes_result(m, out);
     tp_dot_shape s = {la->batch, la->first, lb->second, la->second};
-    bool blank = !m->domain->reals && tp_is_float(out->dtype); /* garbage has no residue */
-    for (uint32_t p = 0; (!rows || !columns) && blank && p < m->domain->nplanes; p++)
-        memset(r.plane[p], 0, r.n * sizeof(uint64_t));
-    if (!rows || !columns)
+    if (!rows || !columns) {
+        bool blank = tp_garbage_has_planes(m, out->dtype);
+        if (blank)
+            tp_planes_zero(m, &r);
         tp_note_planes(out, &r, blank);
-    else if (rows < s.m || columns < s.n)
+    } else if (rows < s.m || columns < s.n) {
         part_dot(m, s, rows, columns, out, &x, &y, (char *)(room + words));
-    else
+    } else {
         tp_note_planes(out, &r, m->domain->dot(m->domain, s, &r, &x, &y));
+    }
 }
 
 static void multiply(accumulator acc, tp_signs is_signed, tp_dot_shape s, const void *x, tp_steps sx, const void *y,

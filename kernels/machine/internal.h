@@ -508,6 +508,10 @@ void tp_planes_materialise(tp_machine *m, tp_cells *c);
 tp_lanes tp_planes_result(tp_machine *m, tp_cells *c);
 /* Note the planes that a domain wrote to the room of c, or that there are none. */
 void tp_note_planes(tp_cells *c, const tp_lanes *out, bool any);
+/* 0 in all planes, which exist. */
+void tp_planes_zero(const tp_machine *m, const tp_lanes *x);
+/* Does a result whose elements are all undefined get planes of zeros (an undefined float has no residue), not none? */
+bool tp_garbage_has_planes(const tp_machine *m, tp_dtype dtype);
 /* After an instruction that only moves elements, or computes them one by one. */
 void tp_planes_inst(tp_machine *m, const tp_inst *i);
 /* Elements of `to` and `from` change places with plane p, for as long as `move` runs. */

@@ -46,6 +46,17 @@ void tp_note_planes(tp_cells *c, const tp_lanes *out, bool any)
         memcpy(c->meaning.plane, c->room, sizeof c->room);
 }
 
+void tp_planes_zero(const tp_machine *m, const tp_lanes *x)
+{
+    for (uint32_t p = 0; p < m->domain->nplanes; p++)
+        memset(x->plane[p], 0, x->n * sizeof(uint64_t));
+}
+
+bool tp_garbage_has_planes(const tp_machine *m, tp_dtype dtype)
+{
+    return !m->domain->reals && tp_is_float(dtype);
+}
+
 void tp_planes_copy(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (!m->domain)

@@ -51,10 +51,10 @@ static void each(place *p, const char *list, size_t step, int exit, size_t least
     json_object_put(all);
 }
 
-static size_t step_of(size_t sample)
+static size_t step_of(size_t normally)
 {
     const char *every = getenv("TEST_EVERY");
-    size_t step = every ? strtoul(every, NULL, 10) : sample;
+    size_t step = every ? strtoul(every, NULL, 10) : normally;
     return step ? step : 1;
 }
 
