@@ -77,7 +77,7 @@ def test_scratch_that_a_parallel_axis_forgets():
 
     assert tileproof.verify(running_sums, naive, X).ok
     report = tileproof.verify(lambda x: running_sums(x, "parallel"), naive, X)
-    assert 'declare `j` "arbitrary"' in found(report, "TP404").help, report
+    assert 'declare `k` "arbitrary"' in found(report, "TP404").help, report
 
 
 def copied(x, waits=True):
@@ -247,7 +247,7 @@ def total(x):
 
 def test_a_fix_that_was_tried_is_told():
     f = found(tileproof.check(total, X), "TP404")
-    assert f.help == "start with `if j == 0: acc[...] = 0` (all rules re-checked)", f
+    assert f.help == "start with `if k == 0: acc[...] = 0` (all rules re-checked)", f
 
 
 def test_what_calls_share_is_told_once():
@@ -261,6 +261,40 @@ def test_a_line_of_two_statements_is_quoted_whole():
         return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=8, in_specs=[rows], out_specs=out, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
 
     assert ": `rows = pl.BlockSpec((8, 256), lambda i: (i + 8, 0)); out = " in str(found(tileproof.check(far, X), "TP101"))
+
+
+def mapped(out, *maps):
+    """A copy of the first of several arrays, with these index maps."""
+    def body(x_ref, *refs):
+        refs[-1][...] = x_ref[...]
+
+    return lambda *arrays: pl.pallas_call(body, grid=(2, 2), in_specs=[pl.BlockSpec((32, 128), m) for m in maps], out_specs=pl.BlockSpec((32, 128), out),
+                                          out_shape=jax.ShapeDtypeStruct(X.shape, F32))(*arrays)
+
+
+@pytest.mark.parametrize("out, maps, want", [
+    (lambda row, col: (row, col), [lambda row, col: (row, col)], ["row", "col"]),
+    (lambda row, col: (row, col), [lambda row, _: (row, 0), lambda *_: (0, 0)], ["row", "col"]),  # who ignores it says nothing
+    (lambda *step: step, [lambda *step: step], ["i", "j"]),
+    (lambda row, c: (row, c), [lambda row, b: (row, b)], ["row", "j"]),  # not all of one mind
+    (lambda j, c: (j, c), [lambda j, b: (j, b)], ["j", "k"]),
+    (lambda x, col: (x, col), [lambda x, col: (x, col)], ["i", "col"]),  # as an operand
+    (lambda cdiv, v1: (cdiv, v1), [lambda cdiv, v1: (cdiv, v1)], ["i", "j"]),  # words of the language, and of the importer
+])
+def test_axes_are_called_as_index_maps_call_them(out, maps, want):
+    (spec,) = tileproof.from_pallas(mapped(out, *maps), *[X] * len(maps))
+    assert [a["axis"] for a in spec["grid"]] == want
+    assert tileproof.check(mapped(out, *maps), *[X] * len(maps)).ok
+
+
+def test_no_axis_is_called_as_a_size():
+    def rows(x):
+        return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=(x.shape[0] // 8,), in_specs=[pl.BlockSpec((8, 128), lambda n: (n, 0))],
+                              out_specs=pl.BlockSpec((8, 128), lambda n: (n, 0)), out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
+
+    for size, axis in (("n", "i"), ("i", "n"), ("M", "n")):
+        (spec,) = tileproof.generalise(rows, lambda **at: (jax.ShapeDtypeStruct((at[size], 128), F32),), **{size: 64})
+        assert [a["axis"] for a in spec["grid"]] == [axis] and list(spec["sizes"]) == [size]
 
 
 def test_what_the_engine_refuses_names_no_file_that_is_gone():

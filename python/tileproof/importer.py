@@ -6,9 +6,9 @@ import contextlib
 import dataclasses
 import json
 import re
-from typing import Any, Iterator
+from typing import Any, Collection, Iterator
 
-from . import capture, contracts, devices, engine, fields, known, pipelines, ranges, rewriting
+from . import capture, contracts, devices, engine, fields, known, pipelines, places, ranges, rewriting
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .body.values import add_text
@@ -32,16 +32,20 @@ SEMANTICS = {"arbitrary": "arbitrary", "parallel": "parallel", "core_parallel": 
 class Names:
     """Names of one spec: unique, and no word of the language."""
 
-    def __init__(self) -> None:
-        self.taken: set[str] = set(WORDS)
+    def __init__(self, reserved: Collection[str] = ()) -> None:
+        self.taken: set[str] = WORDS | set(reserved)
 
-    def take(self, wanted: str, otherwise: str) -> str:
+    @staticmethod
+    def spelled(wanted: str, otherwise: str) -> str:
+        """As a spec may have it."""
         if "[" in wanted:  # one of *args: the position says nothing
             wanted = ""
         name = "".join(c if c.isalnum() and c.isascii() else "_" for c in wanted).strip("_") or otherwise
         name = name.removesuffix("_ref")[:40]
-        if name[:1].isdigit() or not name:
-            name = otherwise
+        return otherwise if name[:1].isdigit() or not name else name
+
+    def take(self, wanted: str, otherwise: str) -> str:
+        name = self.spelled(wanted, otherwise)
         unique, n = name, 2
         while unique in self.taken:
             unique, n = f"{name}_{n}" if name not in WORDS else f"{name}_ref" if n == 2 else f"{name}_{n}", n + 1
@@ -49,33 +53,33 @@ class Names:
         return unique
 
 
-def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] | None = None) -> dict[str, Any]:
+def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] | None = None, reserved: Collection[str] = ()) -> dict[str, Any]:
     """The spec of one pallas_call equation. Sizes are the traced ones. With
     `operands`, the values of its inputs in one run (None: not known), prefetched
     tables and dynamic grid bounds are fixed at these; results that are not `used` become
-    scratch by another name ("discard").
+    scratch by another name ("discard"). Nothing gets a `reserved` name.
 
     Raises Unsupported, with the Python line, for what the language lacks.
     """
     if eqn.primitive.name != "pallas_call":
         raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
     eqn, order = prefetched(eqn)
-    spec = _imported(eqn, operands and [operands[n] for n in order], used)
+    spec = _imported(eqn, operands and [operands[n] for n in order], used, reserved)
     names = engine.operands_of(spec)
     if order != sorted(order):
         spec["x-python"]["operands"] = [names[order.index(n)] for n in range(len(order))]
     return spec
 
 
-def _imported(eqn: Any, operands: list[Any] | None, used: list[bool] | None) -> dict[str, Any]:
+def _imported(eqn: Any, operands: list[Any] | None, used: list[bool] | None, reserved: Collection[str]) -> dict[str, Any]:
     """The spec of an equation whose operands are in the order of the spec."""
     with contextlib.suppress(Unsupported):  # then the kernel as it is says why
         flat = unnested(eqn)
         if flat is not None:
-            spec = _Import(flat, operands, used).spec()
+            spec = _Import(flat, operands, used, reserved).spec()
             spec["x-python"]["grid"] = next((jx.where(e) for e in rewriting.every_equation(eqn.params["jaxpr"]) if pipelines.is_pipeline(e)), None)
             return spec
-    return _Import(eqn, operands, used).spec()
+    return _Import(eqn, operands, used, reserved).spec()
 
 
 def from_pallas(fn: Any, *args: Any, tables: bool | str = True, reference: Any = None) -> list[dict[str, Any]]:
@@ -103,16 +107,17 @@ def all_of(fn: Any, specs: list[dict[str, Any]], refused: list[Unsupported]) -> 
     return specs
 
 
-def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any = None, values: bool = False) -> tuple[list[dict[str, Any]], list[Unsupported]]:
+def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any = None, values: bool = False, reserved: Collection[str] = ()) -> tuple[list[dict[str, Any]], list[Unsupported]]:
     """from_pallas() that keeps what can be imported beside what cannot. tables=None: open, and not looked at.
-    `values`: integers of inputs lie between what the arrays of this call hold, as far as these are known."""
+    `values`: integers of inputs lie between what the arrays of this call hold, as far as these are known. `reserved`: names of sizes, which nothing
+    else gets."""
     closed = jx.trace(fn, args)
     sites = list(jx.sites(closed))
     if not sites:
         raise NoPallasCall(f"{getattr(fn, '__name__', fn)} reaches no pallas_call with these arguments")
     if reference is not None and len(sites) > 1:
         raise Unsupported(f"a reference for {len(sites)} pallas_calls", jx.where(sites[1].equation), "import the calls one by one")
-    found = _Found()
+    found = _Found(reserved)
     if tables is True and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
         _executed(found, fn, args, values)
     else:
@@ -142,14 +147,15 @@ def seen(closed: Any, args: tuple[Any, ...], sites: list[Any], always: bool = Fa
 class _Found:
     """What was imported, and what could not be."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: Collection[str]) -> None:
+        self.reserved = reserved
         self.specs: list[dict[str, Any]] = []
         self.refused: list[Unsupported] = []
 
     def add(self, eqn: Any, operands: list[Any] | None, used: list[bool], then: Any = None) -> dict[str, Any] | None:
         """The spec, if it can be imported."""
         try:
-            spec = from_equation(eqn, operands, used)
+            spec = from_equation(eqn, operands, used, self.reserved)
             if then is not None:
                 then(spec)
         except Unsupported as e:
@@ -204,12 +210,12 @@ def _reads_tables(eqn: Any) -> bool:
 
 
 class _Import:
-    def __init__(self, eqn: Any, operands: list[Any] | None, used: list[bool] | None):
+    def __init__(self, eqn: Any, operands: list[Any] | None, used: list[bool] | None, reserved: Collection[str]):
         self.operands, self.used = operands, used
         self.eqn, self.p = eqn, eqn.params
         self.mapping = self.p["grid_mapping"]
         self.body = self.p["jaxpr"]
-        self.names = Names()
+        self.names = Names(reserved)
         self.place = jx.where(eqn)
         self.found: list[Unsupported] = []
         self.index_maps: dict[str, str] = {}  # of operands: where they are written
@@ -402,10 +408,30 @@ class _Import:
         return jx.function_name(self.eqn)
 
     def axis_names(self) -> list[str]:
-        """One name per grid axis: i, j, k, ... for the kernel's own, batch for those that vmap put in front."""
-        own = iter([*"ijklmnpq", *(f"axis{n}" for n in range(len(self.mapping.grid)))])
-        wanted = ["batch" if n in self.mapping.vmapped_dims else next(own) for n in range(len(self.mapping.grid))]
-        return [self.names.take(w, f"axis{n}") for n, w in enumerate(wanted)]
+        """One name per grid axis: that of the parameters of index maps, else i, j, k, ... by its place; batch for those that vmap put in front."""
+        count, given = len(self.mapping.grid), self.parameters()
+        letters = [*"ijklmnpq", *(f"axis{n}" for n in range(count))]
+        own, out = 0, []
+        for n in range(count):
+            if n in self.mapping.vmapped_dims:
+                wanted = "batch"
+            else:
+                wanted = given.get(n) or next(c for c in letters[own:] if c not in {*given.values(), *self.names.taken})
+                own += 1
+            out.append(self.names.take(wanted, f"axis{n}"))
+        return out
+
+    def parameters(self) -> dict[int, str]:
+        """By axis of the grid, what all index maps that name it call it, where that is no name of an operand or of the language."""
+        count, called = len(self.mapping.grid), dict[int, set[str]]()
+        for block in self.mapping.block_mappings:
+            names = jx.argument_names(block.index_map_jaxpr)
+            for n, name in enumerate(names[:count] if len(names) == len(jx.open_jaxpr(block.index_map_jaxpr).invars) else []):
+                if name.isidentifier() and not name.startswith("_"):
+                    called.setdefault(n, set()).add(name)
+        taken = self.names.taken | {Names.spelled(name, "") for name in jx.argument_names(self.body)}
+        agreed = {n: next(iter(names)) for n, names in called.items() if len(names) == 1 and n not in self.mapping.vmapped_dims}
+        return {n: name for n, name in agreed.items() if name not in taken and not re.fullmatch(places.VALUE, name) and list(agreed.values()).count(name) == 1}
 
     def own(self, axes: list[str]) -> list[str]:
         """The axes that program_id counts: those of vmap are not the kernel's."""

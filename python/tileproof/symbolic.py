@@ -104,7 +104,7 @@ def read(fn: Any, arguments: Callable[..., tuple[Any, ...]], reference: Any = No
         if said is not None:
             said(f"call {len(calls)}, at {_text(at)}")
         given = arguments(**at) if shapes else jax.eval_shape(lambda: arguments(**at))
-        specs, refused[:] = importer.read(fn, *given, tables=None, reference=reference)
+        specs, refused[:] = importer.read(fn, *given, tables=None, reference=reference, reserved=list(sizes))
         return specs
 
     refused: list[Unsupported] = []
