@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/processors.h"
+#include "base/turned.h"
 #include "domains/amx.h"
 #include "domains/bytes.h"
 #include "domains/residue.h"
@@ -19,20 +20,6 @@ enum {
     AT_ONCE = 4,   /* tiles whose rows are packed, if they are columns */
     WIDEST = 8     /* vectors of columns of a tile */
 };
-
-/* Four elements of 4 bytes of four rows, turned: of each column those of the rows, beside each other. */
-typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
-
-static inline void turn(const void *a, const void *b, const void *c, const void *d, four *turned)
-{
-    four p = *(const four *)a, q = *(const four *)b, r = *(const four *)c, s = *(const four *)d;
-    four low = __builtin_shufflevector(p, q, 0, 4, 1, 5), high = __builtin_shufflevector(p, q, 2, 6, 3, 7),
-         low2 = __builtin_shufflevector(r, s, 0, 4, 1, 5), high2 = __builtin_shufflevector(r, s, 2, 6, 3, 7);
-    turned[0] = __builtin_shufflevector(low, low2, 0, 1, 4, 5);
-    turned[1] = __builtin_shufflevector(low, low2, 2, 3, 6, 7);
-    turned[2] = __builtin_shufflevector(high, high2, 0, 1, 4, 5);
-    turned[3] = __builtin_shufflevector(high, high2, 2, 3, 6, 7);
-}
 
 #define NAME_OF_(x, type, set) x##_##type##_##set
 #define NAME_OF(x, type, set) NAME_OF_(x, type, set)

@@ -261,10 +261,10 @@ static inline __attribute__((always_inline)) void NAME(turn_some)(const size_t s
 {
     size_t t = 0;
     for (; some == 4 && sizeof(ELEMENT) == 4 && t + 4 <= k; t += 4) {
-        four turned[4];
-        turn(a + t, a + step + t, a + 2 * step + t, a + 3 * step + t, turned);
+        tp_four turned[4];
+        tp_turn_four(a + t, a + step + t, a + 2 * step + t, a + 3 * step + t, turned);
         for (size_t q = 0; q < 4; q++)
-            *(four *)(void *)(to + (t + q) * room) = turned[q];
+            *(tp_four *)(void *)(to + (t + q) * room) = turned[q];
     }
     for (; t < k; t++)
         for (size_t q = 0; q < some; q++)

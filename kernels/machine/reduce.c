@@ -1,6 +1,7 @@
 /* Reductions and running reductions: members of an output are folded in order, whichever loop does it. */
 #include <math.h>
 
+#include "base/turned.h"
 #include "base/vectorised.h"
 #include "kernels/machine/internal.h"
 
@@ -107,6 +108,27 @@ TP_VECTORISED static void sum_together(const float *const *rows, size_t n, float
         for (size_t q = 0; q < TOGETHER; q++)
             rest[q] += lanes[q][k];
     memcpy(r, rest, sizeof rest);
+}
+
+/* The same of sixteen short rows, whose 16 sums each are added beside those of the others. */
+TP_VECTORISED static void sum_sixteen(const float *const *rows, size_t n, float *restrict r)
+{
+    _Alignas(64) float lanes[TP_SIXTEEN][TP_SIXTEEN], turned[TP_SIXTEEN][TP_SIXTEEN], sum[TP_SIXTEEN];
+    const float *of[TP_SIXTEEN];
+    for (size_t q = 0; q < TP_SIXTEEN; q++) {
+        lane_sums s = {0};
+        size_t t = 0;
+        for (; t + TP_SIXTEEN <= n; t += TP_SIXTEEN)
+            s += *(const lane_sums *)(const void *)(rows[q] + t);
+        of[q] = memcpy(lanes[q], &s, sizeof s);
+        for (sum[q] = 0; t < n; t++)
+            sum[q] += rows[q][t];
+    }
+    tp_turn_sixteen(of, turned);
+    for (size_t k = 0; k < TP_SIXTEEN; k++)
+        for (size_t q = 0; q < TP_SIXTEEN; q++)
+            sum[q] += turned[k][q];
+    memcpy(r, sum, sizeof sum);
 }
 
 static double fold_float(tp_prim prim, bool single, double acc, double v)
@@ -228,6 +250,66 @@ TP_VECTORISED static void extreme_more(tp_prim prim, row_extreme *restrict x, co
     x->nan |= nan != 0;
 }
 
+typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t of_quad __attribute__((vector_size(16)));
+
+/* Lane by lane the larger or smaller one, x where they are the same; a NaN stays. */
+static inline quad further(bool largest, quad x, quad v)
+{
+    of_quad takes = (largest ? v > x : v < x) | (v != v);
+    return (quad)(((of_quad)v & takes) | ((of_quad)x & ~takes));
+}
+
+/* Those of sixteen short rows of 16 elements at least; false: some of them is or may be such a NaN or zero. In vectors
+ * that every processor has: longer ones would be shorter by little. */
+static inline __attribute__((always_inline)) bool extremes(const bool largest, const float *const *rows, size_t n,
+                                                           float *restrict r)
+{
+    float lanes[TP_SIXTEEN][TP_SIXTEEN], turned[TP_SIXTEEN][TP_SIXTEEN];
+    const float *of[TP_SIXTEEN];
+    of_quad unsure = {0};
+    for (size_t q = 0; q < TP_SIXTEEN; q++) {
+        of[q] = n > TP_SIXTEEN ? lanes[q] : rows[q];
+        for (size_t k = 0; n > TP_SIXTEEN && k < TP_SIXTEEN; k += 4) {
+            quad x = *(const quad *)(const void *)(rows[q] + k);
+            for (size_t t = TP_SIXTEEN; t < n; t += TP_SIXTEEN) /* the last ones may be looked at twice */
+                x = further(largest, x,
+                            *(const quad *)(const void *)(rows[q] + k + (t + TP_SIXTEEN <= n ? t : n - TP_SIXTEEN)));
+            *(quad *)(void *)(lanes[q] + k) = x;
+        }
+    }
+    tp_turn_sixteen(of, turned);
+    for (size_t q = 0; q < TP_SIXTEEN; q += 4) {
+        quad x = *(const quad *)(const void *)(turned[0] + q);
+        for (size_t k = 1; k < TP_SIXTEEN; k++)
+            x = further(largest, x, *(const quad *)(const void *)(turned[k] + q));
+        unsure |= (x != x) | (x == 0);
+        *(quad *)(void *)(r + q) = x;
+    }
+    return !(unsure[0] | unsure[1] | unsure[2] | unsure[3]);
+}
+
+static bool extreme_sixteen(tp_prim prim, const float *const *rows, size_t n, float *r)
+{
+    return prim == TP_P_MAX ? extremes(true, rows, n, r) : extremes(false, rows, n, r);
+}
+
+/* May they be reduced sixteen at a time? More of longer rows come slower than four. */
+static bool are_short(tp_prim prim, size_t n)
+{
+    enum { SHORT = 128 };
+    return n <= SHORT && (prim == TP_P_SUM || n >= TP_SIXTEEN);
+}
+
+/* False: they have to be done one by one. */
+static bool reduce_sixteen(tp_prim prim, const float *const *rows, size_t n, float *r)
+{
+    if (prim != TP_P_SUM)
+        return extreme_sixteen(prim, rows, n, r);
+    sum_sixteen(rows, n, r);
+    return true;
+}
+
 static bool is_certain(const row_extreme *x)
 {
     return !x->nan && x->best != 0;
@@ -335,6 +417,14 @@ static void reduce_f32_rows(tp_prim prim, const tp_cells *a, tp_cells *out, cons
     enum { AHEAD = 4, LINE = 64 / sizeof(float), MOST = 4096 / sizeof(float) };
     float *r = out->data;
     size_t o = 0;
+    for (; !a->viewed && are_short(prim, g->nin) && o + TP_SIXTEEN <= out->n; o += TP_SIXTEEN) {
+        const float *rows[TP_SIXTEEN];
+        for (size_t q = 0; q < TP_SIXTEEN; q++)
+            rows[q] = (const float *)a->data + g->base[o + q];
+        tp_ahead_beside(g->m, TP_SIXTEEN * g->nin);
+        if (!reduce_sixteen(prim, rows, g->nin, r + o))
+            break;
+    }
     for (; prim == TP_P_SUM && o + TOGETHER <= out->n && g->nin <= MOST; o += TOGETHER) {
         const float *rows[TOGETHER];
         for (size_t q = 0; q < TOGETHER; q++) {
@@ -398,6 +488,14 @@ static void reduce_pieces(void *ctx, size_t row, size_t at, const void *data, si
 {
     fused_rows *f = ctx;
     const float *p = data;
+    for (; n == f->length && are_short(f->prim, n) && count >= TP_SIXTEEN; count -= TP_SIXTEEN, row += TP_SIXTEEN) {
+        const float *rows[TP_SIXTEEN];
+        for (size_t q = 0; q < TP_SIXTEEN; q++)
+            rows[q] = p + q * n;
+        if (!reduce_sixteen(f->prim, rows, n, f->out + row))
+            break;
+        p += TP_SIXTEEN * n;
+    }
     for (; f->prim == TP_P_SUM && n == f->length && count >= TOGETHER; count -= TOGETHER, row += TOGETHER) {
         sum_together((const float *[]){p, p + n, p + 2 * n, p + 3 * n}, n, f->out + row);
         p += TOGETHER * n;

@@ -1,7 +1,8 @@
 /* What buffers hold when they are filled piece by piece, masked at their ends or handed over, against loops in C; and
- * that what stays undefined is noticed. */
+ * that what stays undefined is noticed. What their rows give. TEST_SEED and TEST_TRIALS change what is random. */
 #include <math.h>
 
+#include "base/rng.h"
 #include "kernels/machine/machine.h"
 #include "tests/unit/support.h"
 
@@ -184,6 +185,149 @@ static void what_is_handed_over_is_not_looked_at_again(void **state)
         }
 }
 
+/* ---- some boxes of a buffer are defined ---- */
+
+enum { ROWS = 6, STEP = 32 };
+
+typedef struct area {
+    int top, bottom, left, right; /* columns in STEPs */
+} area;
+
+static area random_area(tp_rng *rng)
+{
+    int a = (int)tp_rng_below(rng, ROWS), b = (int)tp_rng_below(rng, ROWS), c = (int)tp_rng_below(rng, COLUMNS / STEP),
+        d = (int)tp_rng_below(rng, COLUMNS / STEP);
+    area x = {a < b ? a : b, (a < b ? b : a) + 1, c < d ? c : d, (c < d ? d : c) + 1};
+    if (tp_rng_below(rng, 2)) { /* rows as a whole: such boxes often are one */
+        x.left = 0;
+        x.right = COLUMNS / STEP;
+    }
+    return x;
+}
+
+/* What each element is a multiple of x by, as far as the model goes; 0: undefined. */
+typedef struct picture {
+    int by[ROWS][COLUMNS];
+} picture;
+
+/* `to` gets the part of `from`, or all of it the factor; false: an undefined element is looked at. */
+static bool paint(picture *to, const picture *from, area x, int factor)
+{
+    bool all = true;
+    for (int r = x.top; r < x.bottom; r++)
+        for (int c = x.left * STEP; c < x.right * STEP; c++) {
+            to->by[r][c] = from ? from->by[r][c] : factor;
+            all &= to->by[r][c] != 0;
+        }
+    return all;
+}
+
+static int write_place(char *to, const char *name, area x)
+{
+    return sprintf(to, "%s[%d:%d, %d:%d]", name, x.top, x.bottom, x.left * STEP, x.right * STEP);
+}
+
+/* Boxes are stored and looked at in any order; false: some undefined element was, which has to be a trap. */
+static bool boxes_of(tp_rng *rng, bool may_trap)
+{
+    char kernel[1400];
+    static picture s, o;
+    int n = sprintf(kernel, "\"o[...] = x[...]\"");
+    bool defined = true;
+    memset(&s, 0, sizeof s);
+    paint(&o, NULL, (area){0, ROWS, 0, COLUMNS / STEP}, 1);
+    for (int i = 0, statements = 4 + (int)tp_rng_below(rng, 12); i < statements; i++) {
+        area x = random_area(rng);
+        picture after = o;
+        if (tp_rng_below(rng, 3)) {
+            n += sprintf(kernel + n, ", \"");
+            n += write_place(kernel + n, "s", x);
+            n += sprintf(kernel + n, " = ");
+            n += write_place(kernel + n, "x", x);
+            n += sprintf(kernel + n, " * %d\"", i + 2);
+            paint(&s, NULL, x, i + 2);
+        } else if (paint(&after, &s, x, 0) || (may_trap && i + 4 > statements)) {
+            n += sprintf(kernel + n, ", \"");
+            n += write_place(kernel + n, "o", x);
+            n += sprintf(kernel + n, " = ");
+            n += write_place(kernel + n, "s", x);
+            n += sprintf(kernel + n, "\"");
+            o = after;
+        }
+    }
+    for (int e = 0; e < ROWS * COLUMNS; e++)
+        defined &= o.by[e / COLUMNS][e % COLUMNS] != 0;
+    outcome r = run(kernel, "", ROWS, ROWS, SOME, OF_SOME, "float32", COLUMNS);
+    if (r.status != (defined ? TP_OK : TP_E_TRAP))
+        fail_msg("%s: status %d, and %s", kernel, (int)r.status, defined ? "all is defined" : "not all is defined");
+    for (size_t e = 0; defined && e < r.arrays[0].n; e++)
+        if (((float *)r.arrays[1].data)[e] != ((float *)r.arrays[0].data)[e] * (float)o.by[e / COLUMNS][e % COLUMNS])
+            fail_msg("%s: element %zu", kernel, e);
+    unload(r.l);
+    return defined;
+}
+
+static void boxes_of_a_buffer_are_stored_in_any_order(void **state)
+{
+    unsigned defined = 0, trials = (unsigned)setting("TEST_TRIALS", 600);
+    tp_rng rng = tp_rng_new(setting("TEST_SEED", 1), 0x626f78);
+    (void)state;
+    for (unsigned i = 0; i < trials; i++)
+        defined += boxes_of(&rng, i % 3 == 0);
+    assert_true(defined < trials && defined > trials / 2);
+}
+
+/* ---- rows are reduced, some at a time ---- */
+
+static float fold_row(int what, const float *x, int n)
+{
+    float lanes[16] = {0}, r = what == 2 ? 0 : what ? -INFINITY : INFINITY;
+    int whole = n / 16 * 16;
+    for (int t = 0; t < n && what < 2; t++)
+        r = (what ? r > x[t] : r < x[t]) || r != r ? r : x[t];
+    for (int t = 0; t < n && what == 2; t++)
+        if (t < whole)
+            lanes[t % 16] += x[t];
+        else
+            r += x[t];
+    for (int k = 0; k < 16 && what == 2; k++)
+        r += lanes[k];
+    return r;
+}
+
+static float odd_number(tp_rng *rng, unsigned odd)
+{
+    static const float ODD[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-140f, 0x1p127f};
+    return tp_rng_below(rng, 1000) < odd ? ODD[tp_rng_below(rng, sizeof ODD / sizeof *ODD)]
+                                         : (float)tp_rng_normal(rng) - 3;
+}
+
+static void rows_are_reduced_as_each_by_itself(void **state)
+{
+    enum { MANY = 53 };
+    static const char *const HOW[] = {"min", "max", "sum"};
+    static float values[MANY * COLUMNS];
+    tp_rng rng = tp_rng_new(setting("TEST_SEED", 1), 0x726f7773);
+    (void)state;
+    for (int n = 1; n <= COLUMNS; n += n < 50 ? 1 : 13)
+        for (int what = 0; what < 3; what++)
+            for (unsigned odd = 0; odd < 3; odd++) {
+                char kernel[200];
+                for (int e = 0; e < MANY * COLUMNS; e++)
+                    values[e] = odd_number(&rng, odd == 2 && e / COLUMNS % 20 < 17 ? 0 : odd * 40);
+                snprintf(kernel, sizeof kernel, "\"t = x[:, 0:%d] * 1\", \"o[...] = %s(t, axis=1, keepdims=True)\"", n,
+                         HOW[what]);
+                outcome r = run(kernel, "", MANY, MANY, values, MANY * COLUMNS, "float32", 1);
+                assert_int_equal(r.status, TP_OK);
+                for (int row = 0; row < MANY; row++) {
+                    float want = fold_row(what, values + row * COLUMNS, n), got = ((float *)r.arrays[1].data)[row];
+                    if (memcmp(&want, &got, sizeof got) != 0 && !(isnan(want) && isnan(got)))
+                        fail_msg("%s of %d: row %d is %a, not %a", HOW[what], n, row, (double)got, (double)want);
+                }
+                unload(r.l);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +335,8 @@ int main(void)
         cmocka_unit_test(a_mask_has_to_cover_what_is_undefined),
         cmocka_unit_test(the_place_of_the_best),
         cmocka_unit_test(what_is_handed_over_is_not_looked_at_again),
+        cmocka_unit_test(boxes_of_a_buffer_are_stored_in_any_order),
+        cmocka_unit_test(rows_are_reduced_as_each_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
