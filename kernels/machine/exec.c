@@ -1,4 +1,4 @@
-/* Executing the statements of a body for one grid step. */
+/* Executing the statements of a body, one by one. */
 #include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
@@ -14,7 +14,7 @@ static void settle_flat(tp_machine *m, tp_vid v)
 
 /* ---- refs ---- */
 
-static int64_t scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
+int64_t tp_scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink)
 {
     const tp_cells *c = &m->values[v];
     if (c->state == TP_CLEAN && c->dtype == TP_I32 && !m->domain)
@@ -66,7 +66,7 @@ static void resolve(tp_machine *m, const tp_access *a, tp_slice *s)
         s->stride[d] = sub->stride;
         if (sub->kind == TP_SUB_FULL)
             continue;
-        s->start[d] = scalar_int(m, sub->start, r->operand->name, "an index");
+        s->start[d] = tp_scalar_int(m, sub->start, r->operand->name, "an index");
         if (sub->kind == TP_SUB_INT)
             s->size[d] = 1;
         else if (tp_expr_eval(m->k->exprs, sub->size, m->env, &s->size[d]) != TP_EVAL_OK || s->size[d] < 0)
@@ -383,7 +383,7 @@ static void note_store(tp_machine *m, tp_ref *r, tp_slice *s, tp_cells *value)
         planes_of_store(m, s, ref, value);
     if (s->whole && value->state == TP_CLEAN)
         ref->state = TP_CLEAN;
-    bool noted = value->state == TP_CLEAN && tp_define_part(ref, &r->inside, s);
+    bool noted = value->state == TP_CLEAN && tp_define_part(m, r, s);
     if (!noted && (ref->state != TP_CLEAN || value->state != TP_CLEAN))
         tp_materialise(m, ref);
 }
@@ -462,7 +462,7 @@ static tp_machine *device_of(tp_machine *m, const tp_statement *s)
     int64_t at[TP_MAX_MESH];
     uint32_t rank = s->device[0] < 0 ? 0 : tp_mesh_rank(m->k);
     for (uint32_t i = 0; i < rank; i++)
-        at[i] = scalar_int(m, s->device[i], (tp_str){NULL, 0}, "a device");
+        at[i] = tp_scalar_int(m, s->device[i], (tp_str){NULL, 0}, "a device");
     return rank ? tp_exchange_other(m, at) : m;
 }
 
@@ -508,7 +508,7 @@ static void exec_wait(tp_machine *m, const tp_statement *s)
 static void exec_count(tp_machine *m, const tp_statement *s)
 {
     tp_str name = m->k->operands[s->semaphore->operand].name;
-    int64_t n = scalar_int(m, s->value, name, "the count of a semaphore");
+    int64_t n = tp_scalar_int(m, s->value, name, "the count of a semaphore");
     if (n < 0)
         tp_trap_raise(m, TP_RULE_DMA_SEMAPHORE, name, "%s `%.*s` by %lld",
                       s->kind == TP_SIGNAL ? "signals" : "waits for", TP_FMT(name), (long long)n);
@@ -623,9 +623,9 @@ void tp_settle(tp_machine *m, tp_vid v)
         tp_fixed_note(m, i);
 }
 
-static void exec_inst(tp_machine *m, const tp_inst *i)
+void tp_exec_inst(tp_machine *m, const tp_inst *i, const tp_quick *q)
 {
-    tp_quickly done = m->quick && i->out >= 0 ? tp_quick_exec(m, i) : TP_NOT_QUICK;
+    tp_quickly done = q ? tp_quick_exec(m, q) : TP_NOT_QUICK;
     if (done == TP_LOAD_NOW)
         exec_load(m, i);
     if (done == TP_COMPUTE_NOW)
@@ -659,22 +659,6 @@ static void exec_inst(tp_machine *m, const tp_inst *i)
         tp_planes_inst(m, i);
 }
 
-/* Loops end: a body that turns this often without end is refused. */
-static void too_many_turns(tp_machine *m)
-{
-    m->trap->message =
-        tp_printf(m->arena, "the loops of the body turn more than %lld times", (long long)m->request->max_steps);
-    m->trap->step = m->step;
-    tp_leave(m->arena, TP_E_LIMIT);
-}
-
-static void count_turn(tp_machine *m)
-{
-    tp_spend(m->arena, 8);
-    if (++m->turns > m->request->max_steps)
-        too_many_turns(m);
-}
-
 static void exec_enter(tp_machine *m, const tp_statement *s)
 {
     for (uint32_t o = s->scope.first; o < s->scope.first + s->scope.n; o++) {
@@ -684,61 +668,6 @@ static void exec_enter(tp_machine *m, const tp_statement *s)
             tp_exchange_touch(m, o, NULL, true);
         tp_make_undefined(&m->refs[o].cells, tp_origin_new(TP_BORN_SCRATCH, o, 0, m->step));
     }
-}
-
-static bool condition(tp_machine *m, tp_vid v, const char *sink)
-{
-    const tp_cells *c = &m->values[v];
-    if (tp_any_undefined(c))
-        tp_trap_undefined(m, tp_any_undefined(c), (tp_str){NULL, 0}, sink);
-    tp_decide(m, c);
-    return *(const uint8_t *)c->data;
-}
-
-/* This way went the statement. */
-static void went(tp_machine *m, const tp_statement *s, int64_t way)
-{
-    if (m->request->coverage)
-        tp_cover(m->request->coverage, s, (uint32_t)way);
-}
-
-static void exec_while(tp_machine *m, const tp_statement *s)
-{
-    for (int64_t turns = 0;; turns++) {
-        count_turn(m);
-        tp_exec_region(m, &s->test);
-        m->at = s;
-        if (!condition(m, s->value, "a loop condition")) {
-            went(m, s, turns < 2 ? turns : 2);
-            return;
-        }
-        tp_exec_region(m, &s->body);
-    }
-}
-
-static void exec_loop(tp_machine *m, const tp_statement *s)
-{
-    int64_t lo = scalar_int(m, s->lo, (tp_str){NULL, 0}, "a loop bound"),
-            hi = scalar_int(m, s->hi, (tp_str){NULL, 0}, "a loop bound");
-    int64_t turns;
-    if (!tp_turns(lo, hi, s->by, &turns))
-        too_many_turns(m);
-    for (int64_t k = 0; k < turns; k++) {
-        int64_t t = lo + k * s->by;
-        count_turn(m);
-        m->values[s->var].state = TP_CLEAN;
-        m->values[s->var].meaning.plane[0] = NULL;
-        *(int32_t *)m->values[s->var].data = (int32_t)t;
-        tp_exec_region(m, &s->body);
-    }
-    went(m, s, turns < 2 ? turns : 2);
-}
-
-static void exec_branch(tp_machine *m, const tp_statement *s)
-{
-    bool taken = condition(m, s->value, "a branch condition");
-    went(m, s, taken);
-    tp_exec_region(m, taken ? &s->body : &s->orelse);
 }
 
 static void exec_check(tp_machine *m, const tp_statement *s)
@@ -754,47 +683,30 @@ static void exec_check(tp_machine *m, const tp_statement *s)
                           TP_FMT(s->text));
 }
 
-void tp_exec_region(tp_machine *m, const tp_region *r)
+void tp_exec_statement(tp_machine *m, const tp_statement *s)
 {
-    bool told = m->request->observer != NULL;
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_statement *s = &r->at[i];
-        if (!told && s->kind == TP_COMPUTE && tp_quick_pass(m, s->inst))
-            continue;
-        m->at = s;
-        if (told)
-            tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT, .statement = s});
-        if (s->kind != TP_COMPUTE) {
-            tp_chain_finish(m);
-            bool reads = s->kind == TP_ASSIGN || s->kind == TP_ASSERT || s->kind == TP_SIGNAL || s->kind == TP_AWAIT;
-            settle_flat(m, reads ? s->value : -1);
-        }
-        switch (s->kind) {
-        case TP_COMPUTE:
-            exec_inst(m, s->inst);
-            tp_assert(s->inst->out < 0 || tp_cells_hold(&m->values[s->inst->out]));
-            break;
-        case TP_ASSIGN:
-            tp_hand_over_numbers(m, &m->values[s->var], s->value);
-            tp_planes_store(m, &m->values[s->var], s->value);
-            break;
-        case TP_PUT:
-            exec_store(m, s);
-            tp_assert(tp_cells_hold(&m->refs[s->access->operand].cells));
-            break;
-        case TP_COPY_START: exec_start(m, s); break;
-        case TP_COPY_WAIT: exec_wait(m, s); break;
-        case TP_SIGNAL:
-        case TP_AWAIT: exec_count(m, s); break;
-        case TP_ENTER: exec_enter(m, s); break;
-        case TP_LEAVE: tp_flight_leave(m, s->scope); break;
-        case TP_LOOP: exec_loop(m, s); break;
-        case TP_ASSERT: exec_check(m, s); break;
-        case TP_WHILE: exec_while(m, s); break;
-        case TP_IF: exec_branch(m, s); break;
-        }
-        if (told)
-            tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT_DONE, .statement = s});
-    }
     tp_chain_finish(m);
+    bool reads = s->kind == TP_ASSIGN || s->kind == TP_ASSERT || s->kind == TP_SIGNAL || s->kind == TP_AWAIT;
+    settle_flat(m, reads ? s->value : -1);
+    switch (s->kind) {
+    case TP_ASSIGN:
+        tp_hand_over_numbers(m, &m->values[s->var], s->value);
+        tp_planes_store(m, &m->values[s->var], s->value);
+        break;
+    case TP_PUT:
+        exec_store(m, s);
+        tp_assert(tp_cells_hold(&m->refs[s->access->operand].cells));
+        break;
+    case TP_COPY_START: exec_start(m, s); break;
+    case TP_COPY_WAIT: exec_wait(m, s); break;
+    case TP_SIGNAL:
+    case TP_AWAIT: exec_count(m, s); break;
+    case TP_ENTER: exec_enter(m, s); break;
+    case TP_LEAVE: tp_flight_leave(m, s->scope); break;
+    case TP_ASSERT: exec_check(m, s); break;
+    case TP_COMPUTE:
+    case TP_LOOP:
+    case TP_WHILE:
+    case TP_IF: break; /* course.c */
+    }
 }

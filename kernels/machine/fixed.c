@@ -187,7 +187,7 @@ static bool counts_later(tp_machine *m, const tp_inst *i)
     out->state = TP_CLEAN;
     out->ranged = true;
     out->lo = 0;
-    out->hi = out->dims[i->integer] - 1;
+    out->hi = (int32_t)(out->dims[i->integer] - 1);
     tp_begin_waiting(m, out, i, 1);
     return true;
 }
@@ -207,8 +207,8 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
         return false;
     out->state = TP_CLEAN;
     out->ranged = true;
-    out->lo = r[0];
-    out->hi = r[1];
+    out->lo = (int32_t)r[0];
+    out->hi = (int32_t)r[1];
     tp_begin_waiting(m, out, i, waiting);
     for (uint32_t n = 0; n < i->nargs && out->dtype == TP_BOOL; n++)
         m->values[i->args[n]].spared++;
@@ -218,5 +218,5 @@ bool tp_range_decides(tp_machine *m, const tp_inst *i)
 int tp_decide_mask(const tp_machine *m, tp_vid v)
 {
     const tp_cells *c = &m->values[v];
-    return c->dtype == TP_BOOL && c->waits && c->ranged && c->lo == c->hi ? (int)c->lo : -1;
+    return c->dtype == TP_BOOL && c->waits && c->ranged && c->lo == c->hi ? c->lo : -1;
 }

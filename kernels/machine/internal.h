@@ -8,13 +8,19 @@
 #include "kernels/machine/machine.h"
 
 /* Definedness of the elements of a buffer: all defined, all undefined with one origin, those of a box defined and
- * the others not, or element by element. */
-typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_INSIDE, TP_MIXED } tp_shadow_state;
+ * the others not, those of some boxes (of scratch), or element by element. */
+typedef enum tp_shadow_state { TP_CLEAN, TP_ALL_UNDEFINED, TP_INSIDE, TP_PIECES, TP_MIXED } tp_shadow_state;
 
 /* Elements first[d] <= at[d] < first[d] + extent[d]. */
 typedef struct tp_box_of_cells {
     int64_t first[TP_MAX_RANK], extent[TP_MAX_RANK];
 } tp_box_of_cells;
+
+enum { TP_MOST_PIECES = 8 };
+typedef struct tp_pieces {
+    uint32_t n;
+    tp_box_of_cells at[TP_MOST_PIECES]; /* which may overlap */
+} tp_pieces;
 
 /* Where an undefined element was born; 0 means defined.
  * stored (1 bit) | kind (3) | operand (8) | lane of its block or statement (26) | step (26)
@@ -30,28 +36,30 @@ typedef enum tp_origin_kind {
     TP_BORN_MASKED
 } tp_origin_kind;
 
+/* What each operation looks at comes first, in one line of the cache. */
 typedef struct tp_cells {
     tp_dtype dtype;
     uint32_t rank;
-    int64_t dims[TP_MAX_RANK];
     size_t n;
     void *data; /* own, or that of what it shows: a window's line of its array, a value that stays as it is */
     void *own;
-    bool viewed;   /* `data` is rows of the last dimension, `pitch` elements from one to the next, each side by side */
-    bool flat_row; /* ... or one element all along */
     ptrdiff_t pitch;      /* only without a domain; of values only where all is defined */
     const tp_inst *waits; /* a value: `data` is still to be computed by this */
     uint32_t behind;      /* ... and at most so many in all */
     uint32_t spared;      /* places that would look at it, but are decided without */
-    int64_t lo, hi;       /* of the elements, if `ranged` */
-    bool ranged;
     tp_shadow_state state;
-    tp_origin origin; /* TP_ALL_UNDEFINED, TP_INSIDE: of lane 0 */
+    bool viewed;   /* `data` is rows of the last dimension, `pitch` elements from one to the next, each side by side */
+    bool flat_row; /* ... or one element all along */
+    bool ranged;   /* lo and hi are there */
+    int64_t dims[TP_MAX_RANK];
+    int32_t lo, hi;   /* of the elements */
+    tp_origin origin; /* TP_ALL_UNDEFINED, TP_INSIDE, TP_PIECES: of lane 0 */
     tp_origin beside; /* ... of a product: of lane 0 of its second operand, if `lines` is not 0 */
     size_t lines; /* ... a row outside has the origin of lane `lines` times its number, of the first operand; another
                    * element that of its column in `beside`; 0: each has that of its own lane */
     const tp_box_of_cells *defined; /* TP_INSIDE: of an operand, where the box changes with it; or box_room */
     tp_box_of_cells *box_room;      /* for a box of its own */
+    tp_pieces *pieces;              /* TP_PIECES; allocated on first use */
     tp_origin *shadow;              /* TP_MIXED; allocated on first use */
     size_t hole;                    /* TP_MIXED: where an undefined element was seen; only a hint */
     tp_planes meaning;              /* of the domain */
@@ -70,6 +78,7 @@ typedef struct tp_alias tp_alias;
 typedef struct tp_crew tp_crew;
 typedef struct tp_devices tp_devices;
 typedef struct tp_chain tp_chain;
+typedef struct tp_course tp_course;
 typedef struct tp_group tp_group;
 typedef struct tp_flights tp_flights;
 typedef struct tp_late tp_late;
@@ -149,11 +158,12 @@ typedef struct tp_machine {
     tp_cells *values;      /* by value number */
     uint8_t *fixed;        /* fixed.c, per value: tp_fixedness */
     const tp_region *body; /* renamed.c: the statements of a step */
-    bool *repeats;         /* ... per value: nobody looks at it, as the same number was there before; NULL: none */
-    bool *assigned;        /* per value: a variable, which statements assign to */
-    bool *bounded;         /* per value: spec/bounded.c; NULL: not asked yet */
-    tp_ref *refs;          /* by operand */
-    void **workspace;      /* per value: scratch memory of its instruction */
+    tp_course *course;     /* course.c: the same, as they are executed */
+    bool *repeats;    /* renamed.c: per value: nobody looks at it, as the same number was there before; NULL: none */
+    bool *assigned;   /* per value: a variable, which statements assign to */
+    bool *bounded;    /* per value: spec/bounded.c; NULL: not asked yet */
+    tp_ref *refs;     /* by operand */
+    void **workspace; /* per value: scratch memory of its instruction */
     size_t *workspace_size;
     tp_grid grid;
     int64_t step; /* number in the order of execution */
@@ -265,8 +275,17 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
 void tp_exchange_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter);
 void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, int64_t n, size_t counter);
 
+/* course.c: once all else is prepared; one step of the body */
+void tp_course_prepare(tp_machine *m);
+void tp_exec_course(tp_machine *m, tp_course *c);
+
 /* exec.c */
-void tp_exec_region(tp_machine *m, const tp_region *r);
+/* One that is no instruction, but for what loops and branches lead to. */
+void tp_exec_statement(tp_machine *m, const tp_statement *s);
+/* An instruction, the quick way if there is one. */
+void tp_exec_inst(tp_machine *m, const tp_inst *i, const tp_quick *q);
+/* A number that somebody needs now, for the subject and as a `sink`: undefined it is a trap. */
+int64_t tp_scalar_int(tp_machine *m, tp_vid v, tp_str subject, const char *sink);
 /* Compute what waits. */
 void tp_settle(tp_machine *m, tp_vid v);
 /* Which argument is the result, lane for lane: of a cast to its own dtype, or by masks that are all true or all false;
@@ -475,9 +494,9 @@ tp_origin tp_any_undefined(const tp_cells *c);
 /* After elements of TP_MIXED cells were written: are all defined now? Then they are clean. Looks first where the last
  * undefined one was: who fills a buffer in pieces pays for each element once, not once for each piece. */
 void tp_note_defined(tp_cells *c);
-/* Elements of a part are defined from now on, and `box` is kept for c, if what is defined is a box then; false: nothing
- * was noted. */
-bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s);
+/* Elements of a part of r are defined from now on, if what is defined is a box then, kept in r->inside, or some boxes
+ * of scratch; false: nothing was noted. */
+bool tp_define_part(tp_machine *m, tp_ref *r, const tp_slice *s);
 /* Is the box start[d] + t stride[d], 0 <= t < size[d], of TP_MIXED cells defined? */
 bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s);
 void tp_copy_cells(tp_machine *m, tp_cells *to, const tp_cells *from);
@@ -644,27 +663,29 @@ bool tp_show_slice(tp_machine *m, const tp_inst *i, const tp_cells *ref, const t
 /* quick.c: what is the same at each step of an operation is found once; nothing with a domain, or where somebody counts
  */
 void tp_quick_prepare(tp_machine *m);
-/* Is nothing left to do for i, which is paid for then? Its value is there, or nobody looks. */
-static inline bool tp_quick_pass(tp_machine *m, const tp_inst *i)
+/* Is nothing left to do for i, from now on? Its value is there, or nobody looks. */
+static inline bool tp_quick_is_there(const tp_machine *m, const tp_inst *i)
 {
-    if (!m->due || i->out < 0)
-        return false;
-    if (m->fixed[i->out] != TP_IS_FIXED && !(m->repeats && m->repeats[i->out]))
-        return false;
-    if (m->charged) {
-        tp_spend(m->arena, m->due[i->out].cost);
-        tp_exec_spend(m, m->due[i->out].work);
-    } else {
-        m->stats.work += m->due[i->out].work;
+    return m->due && i->out >= 0 && (m->fixed[i->out] == TP_IS_FIXED || (m->repeats && m->repeats[i->out]));
+}
+static inline void tp_quick_pay(tp_machine *m, tp_due due)
+{
+    if (!m->charged) {
+        m->stats.work += due.work;
+    } else if (due.cost) {
+        tp_spend(m->arena, due.cost);
+        tp_exec_spend(m, due.work);
     }
-    return true;
 }
 
-/* Where m->quick is there, and i has a result: execute i, of few elements that are there. LOAD_NOW,
- * COMPUTE_NOW: it is a load, or something else that does not wait, for which all is ready; NOT_QUICK: nothing was done.
- */
+/* May it be from some step on that nothing is left to do? */
+bool tp_quick_ends(const tp_machine *m, const tp_inst *i);
+/* What is known of an instruction; NULL: nothing. */
+const tp_quick *tp_quick_of(const tp_machine *m, const tp_inst *i);
+/* Execute it, of few elements that are there. LOAD_NOW, COMPUTE_NOW: it is a load, or something else that does not
+ * wait, for which all is ready; NOT_QUICK: nothing was done. */
 typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW, TP_COMPUTE_NOW } tp_quickly;
-tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i);
+tp_quickly tp_quick_exec(tp_machine *m, const tp_quick *q);
 
 /* shapes.c: primitives of the class MOVE, and iota. */
 void tp_exec_move(tp_machine *m, const tp_inst *i);

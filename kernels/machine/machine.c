@@ -670,6 +670,7 @@ void tp_walk_prepare(tp_machine *m)
     tp_streams_prepare(m);
     tp_join_prepare(m);
     tp_quick_prepare(m);
+    tp_course_prepare(m);
 }
 
 static void advance(tp_machine *m)
@@ -701,7 +702,7 @@ void tp_walk_steps(tp_machine *m, int64_t from, int64_t to)
         tp_look_ahead(m);
         if (m->devices && m->step == from)
             tp_exchange_enter(m);
-        tp_exec_region(m, m->body);
+        tp_exec_course(m, m->course);
         for (uint32_t i = m->k->ninputs; i < m->k->ninputs + m->k->noutputs; i++)
             tp_alias_step(m, &m->refs[i]);
         tp_tell(m, (tp_event){.kind = TP_EVENT_STEP_DONE});

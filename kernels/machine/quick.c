@@ -6,8 +6,12 @@
 
 typedef enum quick_way { BY_LOOP = 1, BY_DIVISION, BY_LOAD, BY_VIEW, BY_TABLE, BY_AXIS, AT_ONCE } quick_way;
 
+/* In one line of the cache. */
 struct tp_quick {
     quick_way way; /* 0: none */
+    bool ends;     /* it may be that nothing is left to do */
+    const tp_inst *inst;
+    tp_cells *out, *a, *b; /* its result, and arguments of a loop; NULL: it has one argument */
     tp_loop loop;
     tp_due due;
 };
@@ -35,9 +39,12 @@ static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
     size_t n = m->values[i->out].n;
     for (uint32_t a = 0; a < i->nargs; a++)
         n += m->values[i->args[a]].n;
-    tp_quick q = {.due = {tp_work_of(m, i), 8 + (int64_t)n / 32}};
+    tp_quick q = {.inst = i, .out = &m->values[i->out], .due = {tp_work_of(m, i), 8 + (int64_t)n / 32}};
     bool divides = i->nargs && tp_prim_divides(i->prim) && !tp_is_float(m->values[i->args[0]].dtype);
     q.loop = loop_of(m, i, divides);
+    q.ends = m->fixed[i->out] != TP_VARIES || (m->repeats && m->repeats[i->out]);
+    q.a = q.loop ? &m->values[i->args[0]] : NULL;
+    q.b = q.loop && i->nargs > 1 ? &m->values[i->args[1]] : NULL;
     bool floats = tp_is_float(m->values[i->out].dtype) && m->fixed[i->out] == TP_VARIES;
     if (q.loop)
         q.way = divides ? BY_DIVISION : BY_LOOP;
@@ -99,21 +106,30 @@ static bool look_up(const tp_machine *m, const tp_inst *i, int64_t *entry)
     return true;
 }
 
-static void account(tp_machine *m, const tp_quick *q, tp_cells *out)
+const tp_quick *tp_quick_of(const tp_machine *m, const tp_inst *i)
 {
-    tp_spend(m->arena, q->due.cost);
-    tp_exec_spend(m, q->due.work);
-    tp_assert(!out->waits);
-    out->ranged = false;
-    out->spared = 0;
+    return m->quick && i->out >= 0 ? &m->quick[i->out] : NULL;
 }
 
-static void begin(tp_machine *m, const tp_quick *q, tp_cells *out)
+bool tp_quick_ends(const tp_machine *m, const tp_inst *i)
 {
-    account(m, q, out);
-    out->state = TP_CLEAN;
-    out->viewed = false;
-    out->data = out->own;
+    return m->quick && i->out >= 0 && m->quick[i->out].ends;
+}
+
+static void account(tp_machine *m, const tp_quick *q)
+{
+    tp_quick_pay(m, q->due);
+    tp_assert(!q->out->waits);
+    q->out->ranged = false;
+    q->out->spared = 0;
+}
+
+static void begin(tp_machine *m, const tp_quick *q)
+{
+    account(m, q);
+    q->out->state = TP_CLEAN;
+    q->out->viewed = false;
+    q->out->data = q->out->own;
 }
 
 /* An operand of rows of so many elements. */
@@ -131,13 +147,17 @@ static side side_of(const tp_cells *c, size_t row)
     return (side){c->data, (c->viewed ? c->pitch : (ptrdiff_t)row) * size, c->viewed && c->flat_row};
 }
 
-static bool by_loop(tp_machine *m, const tp_quick *q, const tp_inst *i)
+static bool by_loop(tp_machine *m, const tp_quick *q)
 {
-    const tp_cells *a = &m->values[i->args[0]], *b = i->nargs > 1 ? &m->values[i->args[1]] : NULL;
-    tp_cells *out = &m->values[i->out];
+    const tp_cells *a = q->a, *b = q->b;
+    tp_cells *out = q->out;
     if (!is_there(a) || (b && !is_there(b)) || (q->way == BY_DIVISION && *(const int32_t *)b->data == 0))
         return false;
-    begin(m, q, out);
+    begin(m, q);
+    if (out->n == 1) {
+        q->loop(&TP_ONE_ROW, 1, a->data, false, b ? b->data : NULL, false, out->data);
+        return true;
+    }
     bool rows = a->viewed || (b && b->viewed);
     size_t row = rows && out->rank ? (size_t)out->dims[out->rank - 1] : out->n, n = out->n / row;
     side x = side_of(a, row), y = b ? side_of(b, row) : (side){NULL, 0, false};
@@ -146,37 +166,36 @@ static bool by_loop(tp_machine *m, const tp_quick *q, const tp_inst *i)
     return true;
 }
 
-static bool by_view(tp_machine *m, const tp_quick *q, const tp_inst *i)
+static bool by_view(tp_machine *m, const tp_quick *q)
 {
-    tp_cells *out = &m->values[i->out];
-    if (!is_there(&m->values[i->args[0]]) || !tp_view(m, i))
+    if (!is_there(&m->values[q->inst->args[0]]) || !tp_view(m, q->inst))
         return false;
-    account(m, q, out);
+    account(m, q);
     return true;
 }
 
-tp_quickly tp_quick_exec(tp_machine *m, const tp_inst *i)
+tp_quickly tp_quick_exec(tp_machine *m, const tp_quick *q)
 {
-    const tp_quick *q = &m->quick[i->out];
-    tp_cells *out = &m->values[i->out];
     int64_t entry;
-    if (tp_quick_pass(m, i))
+    if (q->ends && tp_quick_is_there(m, q->inst)) {
+        tp_quick_pay(m, q->due);
         return TP_DONE;
+    }
     switch (q->way) {
     case BY_LOOP:
-    case BY_DIVISION: return by_loop(m, q, i) ? TP_DONE : TP_NOT_QUICK;
-    case BY_VIEW: return by_view(m, q, i) ? TP_DONE : TP_NOT_QUICK;
-    case BY_LOAD: begin(m, q, out); return TP_LOAD_NOW;
-    case AT_ONCE: account(m, q, out); return TP_COMPUTE_NOW;
+    case BY_DIVISION: return by_loop(m, q) ? TP_DONE : TP_NOT_QUICK;
+    case BY_VIEW: return by_view(m, q) ? TP_DONE : TP_NOT_QUICK;
+    case BY_LOAD: begin(m, q); return TP_LOAD_NOW;
+    case AT_ONCE: account(m, q); return TP_COMPUTE_NOW;
     case BY_TABLE:
-        if (!look_up(m, i, &entry))
+        if (!look_up(m, q->inst, &entry))
             return TP_NOT_QUICK;
-        begin(m, q, out);
-        *(int32_t *)out->data = (int32_t)entry;
+        begin(m, q);
+        *(int32_t *)q->out->data = (int32_t)entry;
         return TP_DONE;
     case BY_AXIS:
-        begin(m, q, out);
-        *(int32_t *)out->data = (int32_t)m->env[m->k->axes[i->integer].sym];
+        begin(m, q);
+        *(int32_t *)q->out->data = (int32_t)m->env[m->k->axes[q->inst->integer].sym];
         return TP_DONE;
     }
     return TP_NOT_QUICK;

@@ -125,15 +125,23 @@ void tp_cells_init_unset(tp_arena *a, tp_cells *c, tp_dtype dtype, uint32_t rank
     c->data = c->own = tp_alloc_unset(a, c->n * tp_dtype_size(dtype));
 }
 
-/* Of TP_INSIDE: does element i lie in the box? */
-static bool in_box(const tp_cells *c, size_t i)
+/* Does element i lie in the box? */
+static bool in_box(const tp_cells *c, const tp_box_of_cells *box, size_t i)
 {
     for (uint32_t d = c->rank; d-- > 0; i /= (size_t)c->dims[d]) {
-        int64_t at = (int64_t)(i % (size_t)c->dims[d]) - c->defined->first[d];
-        if (at < 0 || at >= c->defined->extent[d])
+        int64_t at = (int64_t)(i % (size_t)c->dims[d]) - box->first[d];
+        if (at < 0 || at >= box->extent[d])
             return false;
     }
     return true;
+}
+
+static bool in_pieces(const tp_cells *c, size_t i)
+{
+    bool any = false;
+    for (uint32_t p = 0; p < c->pieces->n; p++)
+        any |= in_box(c, &c->pieces->at[p], i);
+    return any;
 }
 
 bool tp_cells_hold(const tp_cells *c)
@@ -142,7 +150,8 @@ bool tp_cells_hold(const tp_cells *c)
     for (uint32_t d = 0; d < c->rank; d++)
         n *= (size_t)c->dims[d];
     return c->rank <= TP_MAX_RANK && n == c->n && (c->data || !c->n) && (c->state != TP_MIXED || c->shadow) &&
-           (c->state != TP_ALL_UNDEFINED || c->origin) && (c->state != TP_INSIDE || (c->origin && c->defined));
+           (c->state != TP_ALL_UNDEFINED || c->origin) && (c->state != TP_INSIDE || (c->origin && c->defined)) &&
+           (c->state != TP_PIECES || (c->origin && c->pieces && c->pieces->n > 1 && c->pieces->n <= TP_MOST_PIECES));
 }
 
 void tp_note_undefined(tp_cells *c, tp_origin first)
@@ -194,7 +203,9 @@ tp_origin tp_origin_at(const tp_cells *c, size_t i)
     if (c->state == TP_MIXED)
         return c->shadow[i];
     if (c->state == TP_INSIDE)
-        return in_box(c, i) ? 0 : outside_origin(c, i);
+        return in_box(c, c->defined, i) ? 0 : outside_origin(c, i);
+    if (c->state == TP_PIECES && in_pieces(c, i))
+        return 0;
     return lane_origin(c->origin, i);
 }
 
@@ -220,19 +231,19 @@ static void number_rows(const tp_cells *c, tp_origin *to)
     }
 }
 
-static void define_box(const tp_cells *c, tp_origin *shadow)
+static void define_box(const tp_cells *c, const tp_box_of_cells *box, tp_origin *shadow)
 {
     uint32_t last = c->rank ? c->rank - 1 : 0;
     size_t n = c->rank ? (size_t)c->dims[last] : 1;
     for (size_t row = 0; c->rank && n && row < c->n / n; row++) {
-        bool inside = c->defined->extent[last] > 0;
+        bool inside = box->extent[last] > 0;
         size_t rest = row;
         for (uint32_t d = last; d-- > 0; rest /= (size_t)c->dims[d]) {
-            int64_t at = (int64_t)(rest % (size_t)c->dims[d]) - c->defined->first[d];
-            inside &= at >= 0 && at < c->defined->extent[d];
+            int64_t at = (int64_t)(rest % (size_t)c->dims[d]) - box->first[d];
+            inside &= at >= 0 && at < box->extent[d];
         }
         if (inside)
-            memset(shadow + row * n + c->defined->first[last], 0, (size_t)c->defined->extent[last] * sizeof *shadow);
+            memset(shadow + row * n + box->first[last], 0, (size_t)box->extent[last] * sizeof *shadow);
     }
 }
 
@@ -242,12 +253,14 @@ void tp_origins(const tp_cells *c, tp_origin *to)
         memset(to, 0, c->n * sizeof *to);
     else if (c->state == TP_MIXED)
         memcpy(to, c->shadow, c->n * sizeof *to);
-    else if (c->state == TP_ALL_UNDEFINED || !c->lines)
+    else if (c->state != TP_INSIDE || !c->lines)
         number_lanes(c->origin, c->n, to);
     else
         number_rows(c, to);
     if (c->state == TP_INSIDE)
-        define_box(c, to);
+        define_box(c, c->defined, to);
+    for (uint32_t p = 0; c->state == TP_PIECES && p < c->pieces->n; p++)
+        define_box(c, &c->pieces->at[p], to);
 }
 
 tp_origin *tp_shadow_unset(tp_machine *m, tp_cells *c)
@@ -360,26 +373,94 @@ static bool unite(tp_box_of_cells *box, uint32_t rank, const int64_t *first, con
     return true;
 }
 
-bool tp_define_part(tp_cells *c, tp_box_of_cells *box, const tp_slice *s)
+static bool is_all(const tp_cells *c, const tp_box_of_cells *box)
 {
     bool all = true;
-    if (s->cut || !c->rank || !c->n || (c->state != TP_ALL_UNDEFINED && c->state != TP_INSIDE))
+    for (uint32_t d = 0; d < c->rank; d++)
+        all &= box->extent[d] == c->dims[d];
+    return all;
+}
+
+/* All elements of one box, and no others, are defined. */
+static bool note_box(tp_cells *c, tp_box_of_cells *box)
+{
+    c->state = is_all(c, box) ? TP_CLEAN : TP_INSIDE;
+    c->defined = box;
+    c->lines = 0;
+    return true;
+}
+
+static size_t elements_of(const tp_cells *c, const tp_box_of_cells *box)
+{
+    size_t n = 1;
+    for (uint32_t d = 0; d < c->rank; d++)
+        n *= (size_t)box->extent[d];
+    return n;
+}
+
+/* One box more, which becomes one with those with which it is one; false: that are too many, or perhaps all. */
+static bool add_piece(const tp_cells *c, tp_pieces *p, tp_box_of_cells box)
+{
+    size_t all = 0;
+    for (uint32_t i = 0; i < p->n;) {
+        tp_box_of_cells both = p->at[i];
+        if (!unite(&both, c->rank, box.first, box.extent)) {
+            i++;
+            continue;
+        }
+        box = both;
+        p->at[i] = p->at[--p->n];
+        i = 0;
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        all += elements_of(c, &p->at[i]);
+    if (p->n == TP_MOST_PIECES || (p->n && all + elements_of(c, &box) >= c->n))
+        return false;
+    p->at[p->n++] = box;
+    return true;
+}
+
+static bool define_piece(tp_machine *m, tp_ref *r, const tp_box_of_cells *box)
+{
+    tp_cells *c = &r->cells;
+    if (r->operand->role != TP_SCRATCH)
+        return false;
+    if (!c->pieces)
+        c->pieces = TP_NEW(m->arena, tp_pieces);
+    if (c->state == TP_INSIDE)
+        *c->pieces = (tp_pieces){1, {r->inside}};
+    tp_pieces before = *c->pieces;
+    if (!add_piece(c, c->pieces, *box)) {
+        *c->pieces = before;
+        return false;
+    }
+    c->state = TP_PIECES;
+    if (c->pieces->n > 1)
+        return true;
+    r->inside = c->pieces->at[0];
+    return note_box(c, &r->inside);
+}
+
+bool tp_define_part(tp_machine *m, tp_ref *r, const tp_slice *s)
+{
+    tp_cells *c = &r->cells;
+    tp_box_of_cells box;
+    if (s->cut || !c->rank || !c->n || (c->state != TP_ALL_UNDEFINED && c->state != TP_INSIDE && c->state != TP_PIECES))
         return false;
     for (uint32_t d = 0; d < c->rank; d++)
         if (s->size[d] < 1 || (s->size[d] > 1 && s->stride[d] != 1))
             return false;
+    memcpy(box.first, s->start, sizeof box.first);
+    memcpy(box.extent, s->size, sizeof box.extent);
     if (c->state == TP_ALL_UNDEFINED) {
-        memcpy(box->first, s->start, sizeof box->first);
-        memcpy(box->extent, s->size, sizeof box->extent);
-    } else if (c->defined != box || !unite(box, c->rank, s->start, s->size)) {
-        return false;
+        r->inside = box;
+        return note_box(c, &r->inside);
     }
-    for (uint32_t d = 0; d < c->rank; d++)
-        all &= box->extent[d] == c->dims[d];
-    c->state = all ? TP_CLEAN : TP_INSIDE;
-    c->defined = box;
-    c->lines = 0;
-    return true;
+    if (c->state == TP_INSIDE && c->defined != &r->inside)
+        return false;
+    if (c->state == TP_INSIDE && unite(&r->inside, c->rank, box.first, box.extent))
+        return note_box(c, &r->inside);
+    return define_piece(m, r, &box);
 }
 
 bool tp_mixed_box_defined(const tp_cells *c, const tp_slice *s)
@@ -464,7 +545,7 @@ static void copy_state(tp_machine *m, tp_cells *to, const tp_cells *from)
 {
     if (from->state == TP_MIXED) {
         memcpy(tp_shadow_unset(m, to), from->shadow, from->n * sizeof *from->shadow);
-    } else if (from->state == TP_INSIDE && from->lines && to->rank != from->rank) {
+    } else if (from->state == TP_PIECES || (from->state == TP_INSIDE && from->lines && to->rank != from->rank)) {
         tp_origins(from, tp_shadow_unset(m, to));
     } else if (from->state == TP_INSIDE) {
         tp_copy_box(m, to, from);
@@ -548,7 +629,7 @@ void tp_mark_stored(tp_machine *m, tp_cells *c)
 {
     if (c->state == TP_INSIDE && (!tp_may_box(m) || c->defined != c->box_room)) /* the box of a window moves */
         tp_materialise(m, c);
-    if (c->state == TP_ALL_UNDEFINED || c->state == TP_INSIDE)
+    if (c->state == TP_ALL_UNDEFINED || c->state == TP_INSIDE || c->state == TP_PIECES)
         c->origin |= TP_ORIGIN_STORED;
     if (c->state == TP_INSIDE)
         c->beside |= TP_ORIGIN_STORED;

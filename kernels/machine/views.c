@@ -62,14 +62,23 @@ bool tp_one_pitch(uint32_t rank, const int64_t *dims, const ptrdiff_t *stride, p
     return true;
 }
 
-bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride)
+static bool lies_within(const tp_cells *c, const tp_box_of_cells *box, const int64_t *first, const int64_t *size,
+                        const int64_t *stride)
 {
-    for (uint32_t d = 0; c->state == TP_INSIDE && d < c->rank; d++) {
-        int64_t from = first[d] - c->defined->first[d], last = from + (size[d] - 1) * stride[d];
-        if (stride[d] < 1 || from < 0 || last >= c->defined->extent[d])
+    for (uint32_t d = 0; d < c->rank; d++) {
+        int64_t from = first[d] - box->first[d], last = from + (size[d] - 1) * stride[d];
+        if (stride[d] < 1 || from < 0 || last >= box->extent[d])
             return false;
     }
-    return c->state == TP_CLEAN || c->state == TP_INSIDE;
+    return true;
+}
+
+bool tp_defined_box(const tp_cells *c, const int64_t *first, const int64_t *size, const int64_t *stride)
+{
+    bool any = c->state == TP_CLEAN || (c->state == TP_INSIDE && lies_within(c, c->defined, first, size, stride));
+    for (uint32_t p = 0; c->state == TP_PIECES && p < c->pieces->n; p++)
+        any |= lies_within(c, &c->pieces->at[p], first, size, stride);
+    return any;
 }
 
 /* Is all that the result shows defined? */
