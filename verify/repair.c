@@ -108,7 +108,24 @@ static int by_difference(const void *a, const void *b)
     return x->differs != y->differs ? y->differs - x->differs : (x->work > y->work) - (x->work < y->work);
 }
 
-/* Elements spread over an output. */
+/* The i-th of the elements that are looked at in n: all, or the first, the last, and then points that are spread over
+ * each dimension otherwise, so that few of them tell rows from columns (Halton, 1960). */
+static void place(int64_t i, int64_t n, uint32_t rank, const int64_t *dims, int64_t *at)
+{
+    static const int64_t PRIMES[] = {2, 3, 5, 7, 11, 13, 17, 19};
+    int64_t rest = i;
+    for (uint32_t d = rank; d-- > 0; rest /= dims[d]) {
+        double share = 0, part = 1;
+        int64_t prime = PRIMES[d % (sizeof PRIMES / sizeof *PRIMES)];
+        for (int64_t digits = i - 1; digits > 0; digits /= prime)
+            share += (part /= (double)prime) * (double)(digits % prime);
+        at[d] = n <= LOOKED_AT ? rest % dims[d]
+                : i == 0       ? 0
+                : i == 1       ? dims[d] - 1
+                               : (int64_t)(share * (double)dims[d]);
+    }
+}
+
 static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, target t)
 {
     const tp_operand *o = &t.kernel->operands[t.kernel->ninputs + t.output];
@@ -118,11 +135,9 @@ static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, 
         return;
     for (uint32_t d = 0; d < o->rank; d++)
         n *= dims[d];
-    int64_t stride = n / LOOKED_AT + 1, least = r->rest - MOST_WORK / LOOKING;
+    int64_t least = r->rest - MOST_WORK / LOOKING;
     for (int64_t i = 0; i < LOOKED_AT && i < n && r->rest > least; i++) {
-        int64_t rest = n <= LOOKED_AT ? i : (i % 2 ? n - 1 - i / 2 * stride : i / 2 * stride);
-        for (uint32_t d = o->rank; d-- > 0; rest /= dims[d])
-            t.at[d] = rest % dims[d];
+        place(i, n, o->rank, dims, t.at);
         if (!is_wanted(r, t.env, true) && !is_wanted(r, t.env, false))
             return;
         if (examine(r, a, reference, &t) && is_wanted(r, t.env, t.differs))

@@ -11,7 +11,7 @@
  * the search goes through all tables of few small entries. */
 #include "tests/unit/replay.h"
 
-enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 3989 };
+enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 6007 };
 
 /* USE: a wait, then a read of its buffer. The others are of semaphores that count. */
 typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;
