@@ -1,6 +1,6 @@
 /* The statements of a body in one grid step: region by region, with its loops and branches. A region forgets
- * instructions of which nothing is left to do, as their number stays: what they count for is paid for by the next
- * statement. */
+ * instructions of which nothing is left to do, as their number stays, and a loop has others but in its first turn: what
+ * they count for is paid for by the next statement. */
 #include "base/assert.h"
 #include "base/checked.h"
 #include "kernels/machine/internal.h"
@@ -18,8 +18,116 @@ typedef struct act {
 struct tp_course {
     act *at;
     uint32_t len;
-    tp_due rest; /* of those that were left out at the end */
+    tp_due rest;      /* of those that were left out at the end */
+    tp_course *later; /* NULL: the same again */
 };
+
+/* ---- what stays while a loop turns ---- */
+
+typedef struct turning {
+    tp_machine *m;
+    uint32_t *within; /* per value: the innermost loop so far that computes or assigns it, of so many: */
+    uint32_t loops;
+} turning;
+
+static bool note_within(const tp_statement *s, void *ctx)
+{
+    turning *t = ctx;
+    if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        t->within[s->inst->out] = t->loops;
+    if (s->kind == TP_LOOP || s->kind == TP_ASSIGN)
+        t->within[s->var] = t->loops;
+    return false;
+}
+
+/* Has it the same result in each turn, as it looks at nothing that the loop computes? Others than these may wait for
+ * who looks at them, who in another turn may be another one. */
+static bool is_steady(const turning *t, const tp_inst *i)
+{
+    tp_prim_class class = tp_prim_info(i->prim)->class;
+    bool steady =
+        i->out >= 0 && !i->access && t->m->fixed[i->out] == TP_VARIES && !t->m->assigned[i->out] &&
+        (class == TP_CLASS_ELEMENTWISE || class == TP_CLASS_CONVERT || i->prim == TP_P_WHERE ||
+         i->prim == TP_P_BROADCAST || i->prim == TP_P_IOTA || i->prim == TP_P_READ || i->prim == TP_P_PROGRAM_ID);
+    for (uint32_t a = 0; steady && a < i->nargs; a++)
+        steady = t->within[i->args[a]] != t->loops || t->m->steady[i->args[a]];
+    return steady;
+}
+
+static void find_steady(turning *t, const tp_region *r)
+{
+    for (uint32_t n = 0; n < r->len; n++) {
+        const tp_statement *s = &r->at[n];
+        bool turns = s->kind == TP_LOOP || s->kind == TP_WHILE;
+        if (turns) {
+            t->loops++;
+            note_within(s, t);
+            tp_region_any(&s->body, note_within, t);
+            tp_region_any(&s->test, note_within, t);
+        }
+        for (uint32_t k = 0; turns && k < s->body.len; k++)
+            if (s->body.at[k].kind == TP_COMPUTE && is_steady(t, s->body.at[k].inst))
+                t->m->steady[s->body.at[k].inst->out] = true;
+        find_steady(t, &s->test);
+        find_steady(t, &s->body);
+        find_steady(t, &s->orelse);
+    }
+}
+
+void tp_steady_prepare(tp_machine *m)
+{
+    uint32_t n = m->k->body->values.len;
+    turning t = {m, TP_NEWN(m->arena, uint32_t, n), 0};
+    m->steady = TP_NEWN(m->arena, bool, n);
+    if (tp_may_defer(m))
+        find_steady(&t, m->body);
+}
+
+/* ---- regions ---- */
+
+typedef bool (*leaves_out)(const tp_machine *m, const act *a);
+
+/* What may stay as it is by now does. */
+static bool is_idle(const tp_machine *m, const act *a)
+{
+    return a->ends && tp_quick_is_there(m, a->inst);
+}
+
+static bool stays(const tp_machine *m, const act *a)
+{
+    return a->quick && m->steady[a->inst->out];
+}
+
+/* The acts of `from` to those of `to`, which may be the same, without some. */
+static void leave_out(const tp_machine *m, leaves_out which, const tp_course *from, tp_course *to)
+{
+    tp_due due = {0, 0};
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < from->len; n++) {
+        const act *a = &from->at[n];
+        due.work += a->before.work;
+        due.cost += a->before.cost;
+        if (which(m, a)) {
+            due.work += m->due[a->inst->out].work;
+            due.cost += m->due[a->inst->out].cost;
+            continue;
+        }
+        to->at[kept] = *a;
+        to->at[kept++].before = due;
+        due = (tp_due){0, 0};
+    }
+    to->len = kept;
+    to->rest.work = from->rest.work + due.work;
+    to->rest.cost = from->rest.cost + due.cost;
+}
+
+static tp_course *later_turns(tp_machine *m, const tp_course *first)
+{
+    tp_course *c = TP_NEW(m->arena, tp_course);
+    c->at = TP_NEWN(m->arena, act, first->len);
+    leave_out(m, stays, first, c);
+    return c->len < first->len ? c : NULL;
+}
 
 static tp_course *course_of(tp_machine *m, const tp_region *r)
 {
@@ -34,6 +142,8 @@ static tp_course *course_of(tp_machine *m, const tp_region *r)
         c->at[n].quick = s->kind == TP_COMPUTE ? tp_quick_of(m, s->inst) : NULL;
         c->at[n].ends = s->kind == TP_COMPUTE && tp_quick_ends(m, s->inst);
         c->at[n].body = branches || tests || s->kind == TP_LOOP ? course_of(m, &s->body) : NULL;
+        if (c->at[n].body && !branches)
+            c->at[n].body->later = later_turns(m, c->at[n].body);
         c->at[n].other = branches ? course_of(m, &s->orelse) : tests ? course_of(m, &s->test) : NULL;
     }
     return c;
@@ -42,28 +152,6 @@ static tp_course *course_of(tp_machine *m, const tp_region *r)
 void tp_course_prepare(tp_machine *m)
 {
     m->course = course_of(m, m->body);
-}
-
-static void leave_out_idle(const tp_machine *m, tp_course *c)
-{
-    tp_due due = {0, 0};
-    uint32_t kept = 0;
-    for (uint32_t n = 0; n < c->len; n++) {
-        const act *a = &c->at[n];
-        due.work += a->before.work;
-        due.cost += a->before.cost;
-        if (a->ends && tp_quick_is_there(m, a->inst)) {
-            due.work += m->due[a->inst->out].work;
-            due.cost += m->due[a->inst->out].cost;
-            continue;
-        }
-        c->at[kept] = *a;
-        c->at[kept++].before = due;
-        due = (tp_due){0, 0};
-    }
-    c->len = kept;
-    c->rest.work += due.work;
-    c->rest.cost += due.cost;
 }
 
 /* Loops end: a body that turns this often without end is refused. */
@@ -98,6 +186,12 @@ static void went(tp_machine *m, const tp_statement *s, int64_t way)
         tp_cover(m->request->coverage, s, (uint32_t)way);
 }
 
+/* Turn t of the body of a loop. */
+static void exec_turn(tp_machine *m, tp_course *body, int64_t t)
+{
+    tp_exec_course(m, t && body->later ? body->later : body);
+}
+
 static void exec_while(tp_machine *m, const act *a)
 {
     for (int64_t turns = 0;; turns++) {
@@ -108,7 +202,7 @@ static void exec_while(tp_machine *m, const act *a)
             went(m, a->statement, turns < 2 ? turns : 2);
             return;
         }
-        tp_exec_course(m, a->body);
+        exec_turn(m, a->body, turns);
     }
 }
 
@@ -126,7 +220,7 @@ static void exec_loop(tp_machine *m, const act *a)
         m->values[s->var].state = TP_CLEAN;
         m->values[s->var].meaning.plane[0] = NULL;
         *(int32_t *)m->values[s->var].data = (int32_t)t;
-        tp_exec_course(m, a->body);
+        exec_turn(m, a->body, k);
     }
     went(m, s, turns < 2 ? turns : 2);
 }
@@ -163,12 +257,12 @@ void tp_exec_course(tp_machine *m, tp_course *c)
         if (told)
             tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT, .statement = a->statement});
         exec_act(m, a);
-        any |= a->ends && tp_quick_is_there(m, a->inst);
+        any |= is_idle(m, a);
         if (told)
             tp_tell(m, (tp_event){.kind = TP_EVENT_STATEMENT_DONE, .statement = a->statement});
     }
     tp_quick_pay(m, c->rest);
     if (any && !told)
-        leave_out_idle(m, c);
+        leave_out(m, is_idle, c, c);
     tp_chain_finish(m);
 }

@@ -159,6 +159,7 @@ typedef struct tp_machine {
     uint8_t *fixed;        /* fixed.c, per value: tp_fixedness */
     const tp_region *body; /* renamed.c: the statements of a step */
     tp_course *course;     /* course.c: the same, as they are executed */
+    bool *steady;          /* ... per value: the same in each turn of the loop that computes it */
     bool *repeats;    /* renamed.c: per value: nobody looks at it, as the same number was there before; NULL: none */
     bool *assigned;   /* per value: a variable, which statements assign to */
     bool *bounded;    /* per value: spec/bounded.c; NULL: not asked yet */
@@ -275,7 +276,8 @@ void tp_exchange_start(tp_machine *m, tp_machine *there, const tp_statement *s, 
 void tp_exchange_wait(tp_machine *m, const tp_statement *s, int64_t elements, size_t counter);
 void tp_exchange_count(tp_machine *m, tp_machine *there, const tp_statement *s, int64_t n, size_t counter);
 
-/* course.c: once all else is prepared; one step of the body */
+/* course.c: before uses are counted; once all else is prepared; one step of the body */
+void tp_steady_prepare(tp_machine *m);
 void tp_course_prepare(tp_machine *m);
 void tp_exec_course(tp_machine *m, tp_course *c);
 

@@ -663,6 +663,7 @@ void tp_walk_prepare(tp_machine *m)
     tp_rename_prepare(m);
     tp_ahead_prepare(m);
     tp_fixed_prepare(m);
+    tp_steady_prepare(m);
     tp_chain_prepare(m);
     tp_fuse_prepare(m);
     tp_shown_prepare(m);

@@ -6,7 +6,7 @@
 static void look(tp_machine *m, const uint32_t *home, uint32_t region, tp_vid v)
 {
     if (v >= 0)
-        m->uses[v] += home[v] == region ? 1 : 2;
+        m->uses[v] += home[v] == region && !m->steady[v] ? 1 : 2;
 }
 
 static void look_through(tp_machine *m, const uint32_t *home, uint32_t region, const tp_access *a)

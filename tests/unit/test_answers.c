@@ -291,11 +291,122 @@ static void rows_of_products_at_edges_have_one_answer(void **state)
     assert_int_equal(trapped, well);
 }
 
+/* ---- what stays while loops turn ---- */
+
+/* Values over what is there before them, by statement: those above may be outside of the loop, in which some change. */
+static const char *const STEADY[] = {
+    "$ = a * 2",
+    "$ = b + a",
+    "$ = where(r < i + 3, a, b)",
+    "$ = where((r >= i) & (c < 9), b, 0)",
+    "$ = where(r >= 0, a, b)",
+    "$ = exp(b * 0.01)",
+    "$ = a - l",
+    "$ = (r + c).astype(float32)",
+    "$ = a[:, 0:1] + x[...]",
+    "$ = broadcast_to(a[0:1, :], (8, 16))",
+    "$ = x[...] * 3",
+    "$ = max(a, axis=1, keepdims=True) + b",
+    "$ = m[...]",
+};
+static const char *const EFFECTS[] = {
+    "acc[...] = acc[...] + $",
+    "acc[...] += $ * t.astype(float32)",
+    "m[...] = m[...] * 0.5 + $",
+    "m[...] = where(r + t < 6, $, m[...])",
+    "if t > 1:\n    acc[...] += $",
+    "acc[...] = acc[...] * 0.25 + where(c <= t + 2, $, 1)",
+    "acc[...] += dot($, w[...]) * 0.01",
+    "acc[...] = where(c <= t, dot($, w[...]), acc[...]) * 0.125",
+    "m[...] = $",
+};
+#define ONE_OF(rng, list) (list)[tp_rng_below(rng, sizeof(list) / sizeof *(list))]
+
+static void add_line(tp_buf *b, int indent, const char *text)
+{
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n");
+        tp_buf_printf(b, "%s\"%*s%.*s\"", tp_buf_view(b).n ? ", " : "", indent, "", (int)n, at);
+        at += n + (at[n] == '\n');
+    }
+}
+
+/* The text with the name in place of its `$`. */
+static const char *about(tp_arena *a, const char *text, const char *name)
+{
+    int n = (int)strcspn(text, "$");
+    return tp_printf(a, "%.*s%s%s", n, text, name, text[n] ? text + n + 1 : "").p;
+}
+
+/* Some values, and what somebody does with them. */
+static void add_values(tp_arena *a, tp_buf *b, tp_rng *rng, int indent, unsigned *made)
+{
+    for (uint64_t n = 1 + tp_rng_below(rng, 4); n > 0; n--) {
+        const char *name = tp_printf(a, "v%u", (*made)++).p;
+        add_line(b, indent, about(a, ONE_OF(rng, STEADY), name));
+        if (indent && tp_rng_below(rng, 3))
+            add_line(b, indent, about(a, ONE_OF(rng, EFFECTS), name));
+    }
+}
+
+static const char *make_steady(tp_arena *a, tp_rng *rng)
+{
+    static const char *const TURNS[] = {"range(3)", "range(i, 4)", "range(1)", "range(i)", "range(5, 0, -2)"};
+    tp_buf b = {.arena = a};
+    unsigned made = 0;
+    bool nested = tp_rng_below(rng, 2);
+    int indent = nested ? 8 : 4;
+    add_line(&b, 0, "acc[...] = 0\nm[...] = x[...]\na = x[...] + 1\nb = x[...] * x[...]\nl = m[...]");
+    add_line(&b, 0, "r = iota(int32, (8, 16), 0)\nc = iota(int32, (8, 16), 1)");
+    add_values(a, &b, rng, 0, &made);
+    if (nested) {
+        add_line(&b, 0, tp_printf(a, "for u in %s:", ONE_OF(rng, TURNS)).p);
+        if (tp_rng_below(rng, 2))
+            add_line(&b, 4, "q = u * 2\nb2 = b * q.astype(float32)\nacc[...] += b2");
+    }
+    add_line(&b, indent - 4, tp_printf(a, "for t in %s:", ONE_OF(rng, TURNS)).p);
+    add_values(a, &b, rng, indent, &made);
+    add_line(&b, indent, about(a, ONE_OF(rng, EFFECTS), nested ? "x[...] + u.astype(float32)" : "a + b"));
+    add_values(a, &b, rng, indent, &made);
+    add_line(&b, 0, "o[...] = acc[...] + m[...]");
+    return tp_printf(a,
+                     "{\"tileproof\": 1, \"name\": \"steady\", \"grid\": [{\"axis\": \"i\", \"steps\": 3}], "
+                     "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [24, 16], \"block_shape\": "
+                     "[8, 16], \"index_map\": [\"i\", 0]}, {\"name\": \"w\", \"dtype\": \"float32\", \"shape\": "
+                     "[16, 16]}], \"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [24, 16], "
+                     "\"block_shape\": [8, 16], \"index_map\": [\"i\", 0]}], \"scratch\": [{\"name\": \"acc\", "
+                     "\"dtype\": \"float32\", \"shape\": [8, 16]}, {\"name\": \"m\", \"dtype\": \"float32\", "
+                     "\"shape\": [8, 16]}], \"kernel\": [%.*s]}",
+                     TP_FMT(tp_buf_view(&b)))
+        .p;
+}
+
+static void what_stays_in_a_loop_has_one_answer(void **state)
+{
+    uint64_t seed = setting("TEST_SEED", 1);
+    unsigned trials = (unsigned)setting("TEST_TRIALS", TRIALS), well = 0;
+    (void)state;
+    for (unsigned t = 0; t < trials; t++) {
+        tp_arena *a = tp_arena_new(0);
+        tp_rng rng = tp_rng_new(seed, t + 0x73746179);
+        loaded *l = load_text(make_steady(a, &rng));
+        if (!l->spec)
+            fail_msg("%.*s\n%.*s", TP_FMT(l->ctx.findings.at[0].message), TP_FMT(l->source.text));
+        const tp_kernel *k = l->spec->kernels[0];
+        int64_t *env = TP_NEWN(a, int64_t, tp_sym_count(k->exprs) + 1);
+        well += ways_agree(&(kernel_at){k, env, t, t % 2 ? TP_INPUT_INTEGERS : TP_INPUT_NORMAL, l->source.text});
+        unload(l);
+        tp_arena_free(a);
+    }
+    assert_int_equal(well, trials);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gallery_has_one_answer), cmocka_unit_test(products_at_edges_have_one_answer),
-        cmocka_unit_test(rows_of_products_at_edges_have_one_answer), cmocka_unit_test(random_bodies_have_one_answer)};
+        cmocka_unit_test(rows_of_products_at_edges_have_one_answer), cmocka_unit_test(random_bodies_have_one_answer),
+        cmocka_unit_test(what_stays_in_a_loop_has_one_answer)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("answers: digest %016llx\n", (unsigned long long)digest);
