@@ -63,8 +63,10 @@ tp_arena *tp_arena_new(size_t limit)
 tp_arena *tp_arena_child(tp_arena *parent)
 {
     tp_arena *a = tp_arena_new(0);
-    if (!a)
+    if (!a) {
+        parent->refusal = TP_REFUSED_BY_SYSTEM;
         tp_leave(parent, TP_E_MEMORY);
+    }
     a->parent = parent;
     a->budget = parent->budget;
     a->sibling = parent->children;
@@ -260,10 +262,13 @@ static bool catches(const tp_arena *a)
 
 _Noreturn void tp_leave(tp_arena *a, tp_status st)
 {
-    while (!catches(a) && a->parent)
+    for (tp_refusal by = a->refusal; !catches(a) && a->parent; a->refusal = st == TP_E_MEMORY ? by : a->refusal)
         a = a->parent;
-    if (!catches(a))
-        tp_leave_innermost(st); /* an arena of its own, or another thread's */
+    if (!catches(a)) { /* an arena of its own, or another thread's */
+        if (innermost && st == TP_E_MEMORY)
+            innermost->refusal = a->refusal;
+        tp_leave_innermost(st);
+    }
     a->top->status = st;
     longjmp(a->top->env, 1);
 }
@@ -286,14 +291,11 @@ tp_refusal tp_arena_refusal(const tp_arena *a)
     return a->refusal;
 }
 
-/* Noted up to where it leaves to. */
 static void note_refusal(tp_arena *a)
 {
-    tp_refusal by = a->of_budget ? TP_REFUSED_BY_BUDGET : TP_REFUSED_BY_LIMIT;
     if (a->of_budget && a->budget)
         a->budget->refused = true;
-    for (a->refusal = by; !catches(a) && a->parent; a->refusal = by)
-        a = a->parent;
+    a->refusal = a->of_budget ? TP_REFUSED_BY_BUDGET : TP_REFUSED_BY_LIMIT;
 }
 
 void tp_arena_refuse_share(tp_arena *a, const tp_arena *share)
@@ -360,6 +362,7 @@ static chunk *chunk_new(tp_arena *a, size_t want)
     if (!c) {
         if (a->budget)
             a->budget->bytes -= size;
+        a->refusal = TP_REFUSED_BY_SYSTEM;
         tp_leave(a, TP_E_MEMORY);
     }
     c->size = size;

@@ -1,4 +1,4 @@
-/* Memory is zeroed and aligned however often its pages were used before. */
+/* Memory is zeroed and aligned however often its pages were used before; who refuses it is known where it is caught. */
 #include "base/rng.h"
 #include "tests/unit/support.h"
 
@@ -42,8 +42,34 @@ static void memory_is_zeroed_however_often_it_was_used(void **state)
     }
 }
 
+static void take_too_much(void *a)
+{
+    tp_alloc(a, MOST);
+}
+
+/* Caught below, and passed on, as who cleans up does. */
+static void pass_on(void *a)
+{
+    tp_status st = tp_try(a, take_too_much, a);
+    assert_int_equal(st, TP_E_MEMORY);
+    tp_leave(a, st);
+}
+
+static void who_refused_is_known_where_it_ends(void **state)
+{
+    (void)state;
+    tp_arena *top = tp_arena_new(0), *limited = tp_arena_child_limited(top, MOST / 2), *below = tp_arena_child(limited);
+    tp_arena_set_limit(below, MOST / 4);
+    assert_int_equal(tp_try(limited, pass_on, below), TP_E_MEMORY);
+    assert_int_equal(tp_arena_refusal(below), TP_REFUSED_BY_LIMIT);
+    assert_int_equal(tp_arena_refusal(limited), TP_REFUSED_BY_LIMIT);
+    assert_int_equal(tp_arena_refusal(top), TP_REFUSED_BY_SYSTEM); /* nothing was refused there */
+    tp_arena_free(top);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_zeroed_however_often_it_was_used)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_zeroed_however_often_it_was_used),
+                                       cmocka_unit_test(who_refused_is_known_where_it_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

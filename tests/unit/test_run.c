@@ -256,6 +256,15 @@ static void sizes_are_inferred(void **state)
     }
 }
 
+static const char PAIRS[] =
+    "{\"tileproof\": 1, \"name\": \"pairs\", \"target\": \"none\", \"grid\": [{\"axis\": \"i\", \"steps\": 4}],"
+    "\"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [32, 512], \"block_shape\": [8, 512],"
+    "\"index_map\": [\"i\", 0]}],"
+    "\"outputs\": [{\"name\": \"o\", \"dtype\": \"float32\", \"shape\": [32, 1], \"block_shape\": [8, 1],"
+    "\"index_map\": [\"i\", 0]}],"
+    "\"kernel\": [\"o[...] = max(x[...], axis=1, keepdims=True)\"],"
+    "\"reference\": [\"v, at = top_k(x, 1)\", \"o = v\"]}";
+
 /* Who refused the memory decides what would help: a limit of ours, or the system's. */
 static void memory_is_refused_by_name(void **state)
 {
@@ -267,9 +276,13 @@ static void memory_is_refused_by_name(void **state)
     const char *const EXECUTE[] = {"run", spec, "--input", x, "--input", y, "--size", "R=16777216", NULL};
     const char *const VERIFY[] = {"verify", "--cases", "4", "--box", "0", "--jobs", "1", "add_2d", NULL};
     static const char SYSTEM[] = "the system gave no more memory", OURS[] = "--max-memory";
+    put(p, "pairs.tile.json", PAIRS, strlen(PAIRS)); /* of the reference; the kernel needs little */
+    outcome o = RUN(p->a, "verify", "--box", "0", "--max-memory", "16", path_in(p, "pairs.tile.json"));
+    if (!contains(o.out, OURS) || contains(o.out, SYSTEM))
+        fail_msg("verify of pairs: exit %d: %s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
     if (!LIMIT_MEMORY)
         return;
-    outcome o = run_limited(p->a, NULL, 192, EXECUTE); /* 256 MiB of output */
+    o = run_limited(p->a, NULL, 192, EXECUTE); /* 256 MiB of output */
     if (o.exit != 5 || !contains(o.err, SYSTEM) || contains(o.err, OURS))
         fail_msg("run: exit %d: %s", o.exit, tp_cstr(p->a, o.err));
     o = run_limited(p->a, NULL, 64, VERIFY);
