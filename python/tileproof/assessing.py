@@ -79,7 +79,7 @@ def assess(kernel: Callable[..., Any] | dict[str, Any] | str | os.PathLike[str],
 def _imported(fn: Callable[..., Any], args: tuple[Any, ...], reference: Callable[..., Any] | None) -> dict[str, Any]:
     from . import importer
     from . import jaxpr as jx
-    from .reference import says_all
+    from .reference import beside
 
     name = getattr(getattr(fn, "func", fn), "__name__", "function")
     if reference is None:
@@ -87,7 +87,7 @@ def _imported(fn: Callable[..., Any], args: tuple[Any, ...], reference: Callable
     specs, refused = importer.read(fn, *args, tables=True, reference=reference)
     if refused or not specs:
         raise together(name, None, refused)
-    if len(specs) != 1 or not says_all(jx.trace(fn, args)):
+    if len(specs) != 1 or beside(jx.trace(fn, args)):
         raise TileproofError(f"assess: {name} is more than one pallas_call of its arguments: assess each kernel by itself")
     return specs[0]
 

@@ -117,18 +117,22 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     spec["reference"] = writer.lines
 
 
-def says_all(closed: Any, tables: bool = True) -> bool:
-    """Whether the function is one pallas_call of its arguments and nothing
-    around it: operands are arguments, and its results the call's, as they are.
+def beside(closed: Any, tables: bool = True) -> str:
+    """What the function is beside one pallas_call of its arguments, in words; "" for
+    nothing: operands are arguments, each another one, and its results the call's, as they are.
     With `tables` the prefetched ones may be made of constants, too."""
     sites = list(jx.sites(closed))
     if len(sites) != 1:
-        return False
+        return f"{len(sites)} pallas_calls"
     call = sites[0].equation
     came_from = origins(closed, call)
     if tables and call.primitive.name == "pallas_call" and _tables_are_constant(closed, call):
         came_from = [o for n, o in enumerate(came_from) if o is not None or n >= _tables(call)]
-    return None not in came_from and len(set(came_from)) == len(came_from) and _is_result(closed, call)
+    if None in came_from:
+        return "operands of the pallas_call are computed before it"
+    if len(set(came_from)) != len(came_from):
+        return "one argument is two operands of the pallas_call"
+    return "" if _is_result(closed, call) else "results are computed after the pallas_call"
 
 
 def _tables(call: Any) -> int:

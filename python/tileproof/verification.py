@@ -139,28 +139,31 @@ class _Run:
         args = self.arguments(**self.sizes)
         arrays = not any(isinstance(a, jax.ShapeDtypeStruct) for a in jx.leaves(args))
         self.said(0, 0, f"importing {self.name}")
-        specs, refused, whole = self.imported(args)
+        specs, refused, partly = self.imported(args)
+        whole = not partly
         if not specs:
             raise together(self.name, None, refused)
         ranges.say(specs, self.values)
         rtol = self.tolerance[0]
         if whole and rtol is not None and 0 < rtol <= 1:
             specs[0]["tolerance"] = float(rtol)
-        steps, unread_references = len(specs) + (arrays or not whole), list[str]()
+        steps = len(specs) + (arrays or not whole)
         made = Verification(specs, [], [], refused)
         for n, spec in enumerate(specs):
             self.said(n, steps, f"{'verify' if whole else 'lint'} {spec['name']}")
             report = binary.report("verify" if whole else "lint", spec, *self.options)
-            if unread(report):  # of another domain, the reference may be read
+            if text := unread(report):  # of another domain, the reference may be read
                 del spec["reference"]
-                unread_references.append(spec["name"])
+                partly = partly or text
                 report = binary.report("lint", spec, *self.options)
             add(made, spec, report)
-        whole = whole and not unread_references
+        whole = whole and not partly
         undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
         if not whole or arrays or undecided:
             self.said(len(specs), steps, f"executing {self.name}")
             tier = self.executed(args, specs, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
+            if partly:
+                made.tiers.append(Tier(tier.kernel, "all sizes", "unknown", partly))
             made.tiers.append(tier)
             made.compared.update(dict.fromkeys(undecided, INCONCLUSIVE) if tier.verdict == "tested" else {})
             made.compared[tier.kernel] = tier.verdict
@@ -197,8 +200,8 @@ class _Run:
             made.tiers.append(Tier(f"{self.name}()", "left out", "tested" if equal else "unknown",
                                    f"executed at {'; '.join(equal) or 'none'} of {len(sizes)} sizes with a kernel that is that of no domain"))
 
-    def imported(self, args: tuple[Any, ...]) -> tuple[list[dict[str, Any]], list[Unsupported], bool]:
-        """Specs, what is refused, and whether the only spec has the reference and says all of fn."""
+    def imported(self, args: tuple[Any, ...]) -> tuple[list[dict[str, Any]], list[Unsupported], str]:
+        """Specs, what is refused, and "" where the only spec has the reference and says all of fn; else why it does not."""
         from . import importer, reference, symbolic
         from . import jaxpr as jx
 
@@ -207,12 +210,15 @@ class _Run:
                 return symbolic.read(self.fn, self.arguments, program, tables=self.tables, said=lambda text: self.said(0, 0, f"tracing {self.name}: {text}"), **self.sizes)
             return importer.read(self.fn, *args, tables=self.tables, reference=program, values=True)
 
-        if reference.says_all(jx.trace(self.fn, args), tables=not self.sizes and self.tables is True):
-            with contextlib.suppress(Unsupported):
+        why = reference.beside(jx.trace(self.fn, args), tables=not self.sizes and self.tables is True)
+        if not why:
+            try:
                 specs, refused = read(self.reference)
                 if specs and not refused:
-                    return specs, refused, True
-        return *read(None), False
+                    return specs, refused, ""
+            except Unsupported as e:
+                why = str(e)
+        return *read(None), why or "not every pallas_call is imported"
 
     def executed(self, args: tuple[Any, ...], specs: list[dict[str, Any]], told: bool) -> Tier:
         """`told`: where the results part is among the findings."""
@@ -298,10 +304,11 @@ def _allowed(f: api.Finding) -> api.Finding:
     return dataclasses.replace(f, note=f"{f.note}; {said}" if f.note else said) if f.rule == "TP703" and f.verdict == "violated" else f
 
 
-def unread(report: dict[str, Any]) -> bool:
-    """Whether the spec is none because of its reference, of which the types do not
-    follow from the sizes; what is said of it then is nothing about the kernel."""
-    return any(f["verdict"] == "violated" and f["rule"] < "TP1" and (f.get("pointer") or "").startswith("/reference") for f in report["specs"][0]["findings"])
+def unread(report: dict[str, Any]) -> str:
+    """Why the spec is none because of its reference, of which the types do not
+    follow from the sizes; what is said of it then is nothing about the kernel. "" where it is one."""
+    return next((f["message"] for f in report["specs"][0]["findings"]
+                 if f["verdict"] == "violated" and f["rule"] < "TP1" and (f.get("pointer") or "").startswith("/reference")), "")
 
 
 def add(made: Verification, spec: dict[str, Any], report: dict[str, Any]) -> None:
