@@ -143,6 +143,20 @@ const char *tp_window_at(const tp_machine *m, const tp_ref *r)
     return (const char *)r->array->data + first * tp_dtype_size(r->operand->dtype);
 }
 
+static void set_axes(tp_machine *m, const int64_t *to)
+{
+    for (uint32_t x = 0; x < m->k->naxes; x++)
+        m->env[m->k->axes[x].sym] = to[x];
+}
+
+bool tp_window_stays(tp_machine *m, const tp_ref *r)
+{
+    int64_t now[TP_MAX_AXES];
+    bool stays = next_axes(m, now) && !tp_is_far(r->operand) && tp_window_at(m, r) == r->cells.data;
+    set_axes(m, now);
+    return stays;
+}
+
 static void empty(tp_ahead *a)
 {
     a->n = a->now = 0;
@@ -202,8 +216,7 @@ void tp_look_ahead(tp_machine *m)
         await_window(a, r, at);
         m->ahead_of = r->cells.n > m->ahead_of ? r->cells.n : m->ahead_of;
     }
-    for (uint32_t x = 0; x < m->k->naxes; x++)
-        m->env[m->k->axes[x].sym] = now[x];
+    set_axes(m, now);
 }
 
 void tp_ahead_beside(tp_machine *m, size_t n)

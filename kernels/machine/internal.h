@@ -373,6 +373,8 @@ void tp_rename_prepare(tp_machine *m);
 /* ahead.c: once windows have their places; after windows have moved; beside work on n elements */
 /* First element of the window of r in its array by the axes as they are; NULL: it is not all inside. */
 const char *tp_window_at(const tp_machine *m, const tp_ref *r);
+/* Is the window of r in the next step the same? */
+bool tp_window_stays(tp_machine *m, const tp_ref *r);
 /* The window of r is that of the axes as they are, which is known to lie inside. */
 void tp_window_begin(const tp_machine *m, tp_ref *r);
 void tp_ahead_prepare(tp_machine *m);

@@ -43,11 +43,11 @@ static int input_of(const tp_machine *m, const void *at)
     return -1;
 }
 
-/* Do several steps have the same window of it? */
-static bool comes_again(const tp_machine *m, uint32_t input)
+/* Do several steps have the same window of it, which lies there? */
+static bool comes_again(tp_machine *m, uint32_t input, const void *at)
 {
     const tp_operand *o = &m->k->operands[input];
-    bool still = false;
+    bool still = at == m->refs[input].cells.data && tp_window_stays(m, &m->refs[input]);
     for (uint32_t a = 0; a < m->k->naxes && !tp_is_far(o); a++) {
         bool any = false;
         for (uint32_t d = 0; d < o->rank; d++)
@@ -145,7 +145,7 @@ tp_panels *tp_panels_of(tp_machine *m, tp_packing how, const tp_cells *c, bool t
     bool known = are_same(p, &like);
     if (!known)
         *p = like;
-    if (!p->panels.at && (known || comes_again(m, (uint32_t)input))) {
+    if (!p->panels.at && (known || comes_again(m, (uint32_t)input, c->data))) {
         size_t bytes = bytes_of(&like);
         p->panels.at = keep(m, bytes, m->refs[input].array->n / (lines * k) * bytes);
     }
