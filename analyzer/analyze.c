@@ -7,7 +7,8 @@
 
 #include "rules.inc" /* REGISTRY, sorted by code: file names sort that way */
 
-static const double SHARE = 0.5; /* of the work that is left, for a rule */
+static const double SHARE = 0.5; /* of the work that is left, for a rule; for the walk over the body: */
+static const double FOLLOWING = 0.85;
 
 const tp_rule *const *tp_rules(size_t *n)
 {
@@ -144,25 +145,55 @@ static tp_analysis *begin_again(tp_analysis *old)
     return a;
 }
 
-/* With half of what is left; what a rule may not spend is left to the others. */
-static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
+/* With a part of what is left. */
+static tp_status run_in_share(tp_analysis *a, double part, const char *what, void (*fn)(void *))
 {
     tp_budget *b = tp_arena_budget(a->arena);
-    if (b && b->end != TP_BUDGET_OPEN)
-        return add_undecided(a, rule), a;
-    int64_t share = tp_budget_share(b, SHARE);
-    uint32_t place = tp_budget_at(b, rule->code, (tp_str){NULL, 0});
-    a->rule = rule;
+    int64_t share = tp_budget_share(b, part);
+    uint32_t place = tp_budget_at(b, what, (tp_str){NULL, 0});
     tp_prover *prover = a->prover;
-    tp_status st = tp_try(a->arena, check_rule, a);
+    tp_status st = tp_try(a->arena, fn, a);
     a->prover = prover; /* left in the middle, it may stand for another one */
-    if (st == TP_E_BUDGET)
-        add_undecided(a, rule);
-    else if (st != TP_OK)
+    if (st != TP_OK && st != TP_E_BUDGET)
         tp_leave(a->arena, st);
     tp_budget_back(b, place);
     tp_budget_close(b, share);
-    return st == TP_E_BUDGET && b->end == TP_BUDGET_OPEN ? begin_again(a) : a;
+    return st;
+}
+
+static bool is_open(const tp_analysis *a)
+{
+    const tp_budget *b = tp_arena_budget(a->arena);
+    return !b || b->end == TP_BUDGET_OPEN;
+}
+
+static void follow_body(void *analysis)
+{
+    tp_flow_of(analysis);
+}
+
+/* All rules share the walk over the body, so that it is not on the account of the first one that asks. */
+static tp_analysis *follow_for_all(tp_analysis *a)
+{
+    if (!is_open(a) || !a->k->body || a->flow)
+        return a;
+    a->rule = NULL;
+    tp_status st = run_in_share(a, FOLLOWING, "following the body", follow_body);
+    return st == TP_E_BUDGET && is_open(a) ? begin_again(a) : a;
+}
+
+/* With half of what is left; what a rule may not spend is left to the others. */
+static tp_analysis *run_rule(tp_analysis *a, const tp_rule *rule)
+{
+    if (rule->follows)
+        a = follow_for_all(a);
+    if (!is_open(a))
+        return add_undecided(a, rule), a;
+    a->rule = rule;
+    tp_status st = run_in_share(a, SHARE, rule->code, check_rule);
+    if (st == TP_E_BUDGET)
+        add_undecided(a, rule);
+    return st == TP_E_BUDGET && is_open(a) ? begin_again(a) : a;
 }
 
 static bool applies(const tp_analysis *a, const tp_rule *rule, uint32_t combination)
@@ -215,11 +246,6 @@ static bool is_wait(const tp_statement *s, void *ctx)
 {
     (void)ctx;
     return s->kind == TP_COPY_WAIT;
-}
-
-static void follow_body(void *analysis)
-{
-    tp_flow_of(analysis);
 }
 
 bool tp_waits_name_copies(tp_arena *arena, const tp_kernel *k, const tp_analysis_options *o)

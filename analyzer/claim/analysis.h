@@ -16,6 +16,7 @@ typedef struct tp_rule {
     bool traps;             /* where a case breaks it, the machine traps under its code */
     bool for_equality;      /* a proof of equality for all sizes rests on it */
     bool per_dtype;         /* the verdict can depend on dtype parameters */
+    bool follows;           /* asks what the values of the body are, if there is a body */
     const char *why;        /* why the hardware cares */
     const char *bad, *good; /* snippets of a spec */
     const char *jax;        /* what JAX does with the bad one */

@@ -6,7 +6,14 @@
 #include "analyzer/claim/claim.h"
 #include "spec/table.h"
 
-enum { MAX_INSTANCES = 48, MAX_CANDIDATES = 8, MAX_PREMISES = 512, MAX_READABLE = 150, QUICK_WORK = 100000 };
+enum {
+    MAX_INSTANCES = 48,
+    MAX_CANDIDATES = 8,
+    MAX_PREMISES = 512,
+    MAX_READABLE = 150,
+    MAX_ASKED = 1500,
+    QUICK_WORK = 100000
+};
 
 /* The entry that key (a read whose indices read nothing) stands for. */
 typedef struct closing {
@@ -117,12 +124,12 @@ static void relate(closing *c, uint32_t i, uint32_t j)
 /* e has a value as far as its reads go: each that must be evaluated is of an
  * entry that exists. `and`, `or` and `implies` may be decided by either side;
  * whoever evaluates more of them than this meets TP103. */
-static tp_expr readable(tp_analysis *a, tp_expr e)
+static tp_expr readable_within(tp_analysis *a, tp_expr e, uint32_t most)
 {
     const tp_expr_node n = *tp_expr_get(a->p, e);
-    if (!tp_expr_reads(a->p, e) || tp_expr_size(a->p, e) > MAX_READABLE) /* without it less is known */
+    if (!tp_expr_reads(a->p, e) || tp_expr_size(a->p, e) > most) /* without it less is known */
         return num(a, 1);
-    tp_expr x = readable(a, n.a), y = readable(a, n.b), z = readable(a, n.c);
+    tp_expr x = readable_within(a, n.a, most), y = readable_within(a, n.b, most), z = readable_within(a, n.c, most);
     if (n.op == TP_E_ITE)
         return tp_and(a->p, x, tp_ite(a->p, n.a, y, z));
     tp_expr all = tp_and(a->p, x, tp_and(a->p, y, z));
@@ -139,9 +146,14 @@ static tp_expr readable(tp_analysis *a, tp_expr e)
     return all;
 }
 
+static tp_expr readable(tp_analysis *a, tp_expr e)
+{
+    return readable_within(a, e, MAX_READABLE);
+}
+
 tp_expr tp_readable(tp_analysis *a, tp_expr e)
 {
-    return tp_expr_size(a->p, e) > MAX_READABLE && tp_expr_reads(a->p, e) ? num(a, 0) : readable(a, e);
+    return tp_expr_size(a->p, e) > MAX_ASKED && tp_expr_reads(a->p, e) ? num(a, 0) : readable_within(a, e, MAX_ASKED);
 }
 
 /* ---- contracts ---- */

@@ -65,7 +65,7 @@ static flow_state walk_one(loop *l, tp_expr turn, const tp_expr *head)
     f->now = before.now;
     f->quiet = before.quiet;
     f->path = before.path;
-    f->path_exact = before.path_exact;
+    f->certain = before.certain;
     f->entered = before.entered;
     f->behind = before.behind;
     f->syntax = before.syntax;

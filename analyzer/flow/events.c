@@ -34,7 +34,8 @@ tp_expr tp_places_apart(tp_exprs *p, const tp_place *a, const tp_place *b)
 static void note(flow *f, tp_flow_event e)
 {
     e.path = flow_without_last(f, f->path); /* another loop's last turn in the next step */
-    e.exact = f->path_exact && tp_same(e.path, f->path);
+    e.exact = f->certain == FLOW_ALWAYS && tp_same(e.path, f->path);
+    e.told = f->certain && tp_same(e.path, f->path);
     e.syntax = f->syntax;
     tp_push(f->a->arena, f->out->events, e);
 }
@@ -53,12 +54,18 @@ void flow_note_access(flow *f, tp_flow_event_kind kind, const tp_access *a)
         note(f, (tp_flow_event){.kind = kind, .place = place_of(f, a), .partial = a->guarded});
 }
 
+/* No id, if it speaks of another loop's last turn. */
+static tp_expr of_this_turn(const flow *f, tp_expr e)
+{
+    return flow_speaks_of_last(f, e) ? (tp_expr){0} : e;
+}
+
 /* On a mesh in normal form: of a number, (r * C + e) // C is r + e // C. */
 static tp_coordinates device_of(flow *f, const tp_statement *s)
 {
     tp_coordinates out = {0};
     for (uint32_t i = 0; i < TP_MAX_MESH && s->device[i] >= 0; i++) {
-        out.at[i] = flow_meaning(f, s->device[i]);
+        out.at[i] = of_this_turn(f, flow_meaning(f, s->device[i]));
         if (out.at[i].id && tp_mesh_rank(f->k) > 1)
             out.at[i] = tp_expr_normal(f->a->p, out.at[i]);
     }
@@ -73,7 +80,7 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
     e.counter = place_of(f, s->semaphore);
     if (kind == TP_FLOW_SIGNAL || kind == TP_FLOW_AWAIT) {
         e.place = e.from = e.counter;
-        e.bits = flow_meaning(f, s->value);
+        e.bits = of_this_turn(f, flow_meaning(f, s->value));
         e.there = s->device[0] >= 0;
         e.device = device_of(f, s);
     } else {
@@ -84,6 +91,7 @@ void flow_note_copy(flow *f, tp_flow_event_kind kind, const tp_statement *s)
         e.bits = tp_const(p, tp_dtype_info(f->k->operands[s->access->operand].dtype)->bits);
         for (uint32_t d = 0; d < e.place.rank; d++)
             e.bits = tp_op2(p, TP_E_MUL, e.bits, e.place.size[d]);
+        e.bits = of_this_turn(f, e.bits);
     }
     note(f, e);
     if (kind == TP_FLOW_START && s->arrival)
@@ -109,7 +117,8 @@ void flow_note_copy_within(flow *f, const tp_statement *s)
 void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr count)
 {
     if (notes(f))
-        note(f, (tp_flow_event){.kind = kind, .counter = {.start = {counter}}, .bits = count});
+        note(f, (tp_flow_event){
+                    .kind = kind, .counter = {.start = {counter}}, .bits = of_this_turn(f, count), .turns = count});
 }
 
 /* Without what is no function of step and turn. */
@@ -139,6 +148,25 @@ void flow_note_turns(flow *f, tp_flow_turns turns)
 {
     flow_note_loop(f, TP_FLOW_LOOP, turns.counter, turns.count);
     flow_list_turns(f, turns);
+}
+
+void flow_note_turn(flow *f, const tp_statement *s, tp_expr path, tp_expr enters, flow_turn turn)
+{
+    bool tells = f->certain && enters.id && turn.goes.id && turn.again.id;
+    for (uint32_t i = 0; i < f->out->turns.len; i++) {
+        tp_flow_turns *t = &f->out->turns.at[i];
+        if (t->loop != s)
+            continue;
+        t->behind = t->again ? (tp_expr){0} : turn.behind;
+        if (!tells || t->again)
+            continue;
+        t->enters = flow_and(f, path, enters);
+        t->goes = flow_and(f, path, turn.goes);
+        t->another = flow_and(f, path, turn.again);
+        t->tested = !flow_speaks_of_last(f, t->enters) && !flow_speaks_of_last(f, t->goes) &&
+                    !flow_speaks_of_last(f, t->another);
+        t->last = f->last[s->value];
+    }
 }
 
 uint32_t flight_loop_end(const tp_flow *f, uint32_t at)

@@ -234,7 +234,7 @@ static bool number_of_bits(proof *x, const tp_flow_event *e, int64_t *bits)
 
 bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_place *at, bool writes)
 {
-    for (uint32_t i = 0; i < all->len && !x->counting; i++) {
+    for (uint32_t i = 0; i < all->len && !x->counting && !x->guessing; i++) {
         const flight *y = &all->at[i];
         tp_expr given[] = {e->path, y->guard};
         bool clear = (y->event.place.operand != at->operand ||
@@ -249,13 +249,13 @@ bool fleet_look(proof *x, const fleet *all, const tp_flow_event *e, const tp_pla
 
 bool fleet_sides(proof *x, const tp_flow_event *e)
 {
-    return x->counting || fleet_follows(x, &e->path, 1, tp_places_apart(x->a->p, &e->from, &e->place)) ||
+    return x->counting || x->guessing || fleet_follows(x, &e->path, 1, tp_places_apart(x->a->p, &e->from, &e->place)) ||
            fleet_fails(x, "that the source of this copy lies apart from its destination is not shown", e);
 }
 
 bool fleet_start(proof *x, fleet *all, const tp_flow_event *e)
 {
-    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known)
+    if (!e->told || !e->counter.known || !e->place.known || !e->from.known)
         return fleet_fails(x, "whether, where or what is copied depends on data", e);
     int64_t bits;
     if (number_of_bits(x, e, &bits) && !bits) /* nothing is moved */
@@ -404,7 +404,7 @@ bool fleet_wait(proof *x, fleet *all, const tp_flow_event *e)
     on_counter mine;
     count_cases cases = {0};
     tp_expr waiting = nowhere(x);
-    if (!e->exact || !e->counter.known || !e->place.known || !e->from.known || !e->bits.id)
+    if (!e->told || !e->counter.known || !e->place.known || !e->from.known || !e->bits.id)
         return fleet_fails(x, "whether this waits, for what and where depends on data", e);
     if (!find_on_counter(x, all, e, &mine))
         return false;

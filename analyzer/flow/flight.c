@@ -22,7 +22,7 @@ static bool same_copy(proof *x, const flight *a, const flight *b)
            fleet_follows(x, &a->guard, 1, b->guard) && fleet_follows(x, &b->guard, 1, a->guard) && fleet_lies(x, a, b);
 }
 
-static void drop_impossible(proof *x, fleet *all)
+void fleet_drop_impossible(proof *x, fleet *all)
 {
     uint32_t kept = 0;
     bool quick = x->quick;
@@ -56,17 +56,19 @@ static void found_by_turn(proof *x, const fleet *before, const fleet *left, tp_e
 {
     tp_exprs *p = x->a->p;
     uint32_t sym = (uint32_t)tp_expr_get(p, turn)->value;
-    tp_expr one = tp_const(p, 1);
-    fleet_add_moved(x, now, before, sym, turn, tp_op2(p, TP_E_EQ, turn, tp_const(p, 0)));
-    fleet_add_moved(x, now, left, sym, tp_op2(p, TP_E_SUB, turn, one), tp_op2(p, TP_E_GE, turn, one));
-    drop_impossible(x, now);
+    const tp_flow_turns *tested = fleet_tested(x, turn);
+    tp_expr one = tp_const(p, 1), goes = tested ? tested->goes : one, first = tp_op2(p, TP_E_EQ, turn, tp_const(p, 0)),
+            later = tp_op2(p, TP_E_GE, turn, one);
+    fleet_add_moved(x, now, before, sym, turn, tp_and(p, first, goes));
+    fleet_add_moved(x, now, left, sym, tp_op2(p, TP_E_SUB, turn, one), tp_and(p, later, goes));
+    fleet_drop_impossible(x, now);
 }
 
 static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all);
 
 /* ---- the same, however often ---- */
 
-static bool once(proof *x, flight_span s, fleet *all)
+bool flight_over(proof *x, flight_span s, fleet *all)
 {
     if (s.axis == x->a->k->naxes)
         return flight_run(x, s.from, s.to, all);
@@ -105,7 +107,7 @@ static void last_until_ended(proof *x, flight_span s, fleet *wide)
     proof guess = *x;
     fleet now = fleet_copy(x, wide);
     guess.guessing = true;
-    once(&guess, s, &now);
+    flight_over(&guess, s, &now);
     x->questions = guess.questions;
     for (uint32_t i = 0; i < wide->len && i < now.len; i++) {
         flight *y = &wide->at[i];
@@ -153,18 +155,37 @@ static void say_alike(proof *x, fleet *now, const fleet *words)
         }
 }
 
-static bool is_left(proof *x, tp_expr turn, fleet *now, const fleet *left)
+static bool is_alike(proof *x, fleet *now, const fleet *expected)
 {
-    fleet expected = left_by_turn(x, turn, left);
-    if (!fleet_is_followed(x, turn, left) || !fleet_is_readable(x, left))
-        return false;
-    drop_impossible(x, now);
-    if (same_fleet(x, now, &expected))
+    fleet_drop_impossible(x, now);
+    if (same_fleet(x, now, expected))
         return true;
     if (x->f->kept.len)
-        say_alike(x, now, &expected);
+        say_alike(x, now, expected);
     join_alike(x, now);
-    return same_fleet(x, now, &expected);
+    return same_fleet(x, now, expected);
+}
+
+/* Where a test ends the loop, that is asked where another turn follows. When a step ends, it is known what the last
+ * turns of its loops were like. */
+static bool is_left(proof *x, tp_expr turn, fleet *now, const fleet *left)
+{
+    const tp_flow_turns *tested = fleet_tested(x, turn);
+    fleet expected = left_by_turn(x, turn, left), next = *now;
+    tp_expr assumed = x->assumed;
+    if (!fleet_is_followed(x, turn, left) || !fleet_is_readable(x, left) || fleet_speaks_of_last(x, left))
+        return false;
+    if (tested) {
+        next = fleet_where(x, now, tested->another);
+        expected = fleet_where(x, &expected, tested->another);
+        fleet_drop_impossible(x, &expected);
+    }
+    tp_expr behind = fleet_known_behind(x, turn);
+    if (behind.id && x->f->lasts.len)
+        x->assumed = assumed.id ? tp_and(x->a->p, assumed, behind) : behind;
+    bool alike = is_alike(x, &next, &expected);
+    x->assumed = assumed;
+    return alike;
 }
 
 /* Copies that last past steps which neither start nor wait: those of a step that found nothing, without some of their
@@ -175,8 +196,8 @@ static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *al
     fleet first = {0};
     proof guess = *x;
     guess.guessing = true;
-    once(&guess, s, &first);
-    drop_impossible(&guess, &first);
+    flight_over(&guess, s, &first);
+    fleet_drop_impossible(&guess, &first);
     if (fleet_step_ends(x, turn))
         fleet_say_next(&guess, turn, &first);
     x->questions = guess.questions;
@@ -185,7 +206,7 @@ static bool guess_lasting(proof *x, flight_span s, tp_expr turn, const fleet *al
         proof attempt = *x;
         attempt.guessing = false;
         found_by_turn(&attempt, all, left, turn, &now);
-        bool kept = now.len <= MOST_IN_FLIGHT && once(&attempt, s, &now) && is_left(&attempt, turn, &now, left);
+        bool kept = now.len <= MOST_IN_FLIGHT && flight_over(&attempt, s, &now) && is_left(&attempt, turn, &now, left);
         x->questions = attempt.questions;
         if (kept)
             return true;
@@ -203,9 +224,14 @@ static bool guess_again(proof *guess, flight_span s, tp_expr turn, const fleet *
     found_by_turn(guess, all, guessed, turn, now);
     if (now->len > MOST_IN_FLIGHT)
         return false;
-    once(guess, s, now);
-    drop_impossible(guess, now);
-    if (fleet_step_ends(guess, turn))
+    flight_over(guess, s, now);
+    const tp_flow_turns *tested = fleet_tested(guess, turn);
+    if (tested)
+        *now = fleet_where(guess, now, tested->another);
+    fleet_drop_impossible(guess, now);
+    if (tested)
+        fleet_take_for_granted(guess, tested->another, now);
+    if (fleet_step_ends(guess, turn) || fleet_speaks_of_last(guess, now))
         fleet_say_next(guess, turn, now);
     return true;
 }
@@ -298,6 +324,62 @@ static void drop_aside(const fleet *aside, fleet *now)
     now->len = kept;
 }
 
+/* If a turn finds this guess, does it leave it again? `now`: what is in flight behind a turn. */
+static bool is_kept(proof *x, flight_span s, tp_expr turn, const fleet *rest, const fleet *aside, const fleet *left,
+                    fleet *now)
+{
+    found_by_turn(x, rest, left, turn, now);
+    add_aside(x, aside, now);
+    if (now->len > MOST_IN_FLIGHT)
+        return fleet_fails(x, "too many copies are in flight", NULL);
+    bool guessed = x->guessing && x->f->kept.len && fleet_is_axis(x, turn); /* what the axis around makes of it */
+    if (!guessed && !flight_over(x, s, now))
+        return false;
+    drop_aside(aside, now);
+    return guessed || is_left(x, turn, now, left) ||
+           fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
+}
+
+/* What a turn of `s` waits for, if turns leave that for each other. */
+static bool leaves_demanded(proof *x, flight_span s, tp_expr turn, tp_expr count, const fleet *rest, const fleet *aside,
+                            fleet *left, fleet *now)
+{
+    proof attempt = *x;
+    *now = (fleet){0};
+    *left = fleet_demanded(&attempt, s, turn, count);
+    bool good = left->len && is_kept(&attempt, s, turn, rest, aside, left, now);
+    if (good)
+        *x = attempt;
+    x->questions = attempt.questions;
+    return good;
+}
+
+/* What a few turns tell. */
+static bool leaves_guessed(proof *x, flight_span s, tp_expr turn, const fleet *rest, const fleet *aside, fleet *left,
+                           fleet *now)
+{
+    *left = *now = (fleet){0};
+    if (!guess_left(x, s, turn, rest, left))
+        return fleet_fails(x, "too many copies are in flight", NULL);
+    return is_kept(x, s, turn, rest, aside, left, now);
+}
+
+/* A turn that keeps what it finds. */
+static bool keeps_all(proof *x, flight_span s, tp_expr turn, const fleet *all)
+{
+    fleet found = fleet_copy(x, all), expected = left_by_turn(x, turn, all);
+    proof attempt = *x;
+    bool good = fleet_is_followed(x, turn, all) && flight_over(&attempt, s, &found);
+    if (good) {
+        fleet_drop_impossible(&attempt, &found);
+        good = same_fleet(&attempt, &found, &expected);
+    }
+    if (good)
+        *x = attempt;
+    x->questions = attempt.questions;
+    return good;
+}
+
 /* The turns of `s`, `turn` their number from 0 to count - 1; `all` before the first turn becomes what is behind the
  * last one. */
 static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *all)
@@ -308,43 +390,35 @@ static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *a
     if (flight_of_families(x, s, turn, count, all))
         return flight_count(x, s, TP_FLOW_START) ? flight_start_family(x, s, turn, count, all)
                                                  : flight_end_families(x, s, turn, count, all);
-    fleet found = fleet_copy(x, all); /* a turn that keeps what it finds */
-    proof attempt = *x;
-    fleet expected = left_by_turn(x, turn, all);
-    if (fleet_is_followed(x, turn, all) && once(&attempt, s, &found) &&
-        (drop_impossible(&attempt, &found), same_fleet(&attempt, &found, &expected))) {
-        *x = attempt;
-        return true;
-    }
-    x->questions = attempt.questions;
-    if (!count.id)
-        return fleet_fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
-    fleet left = {0}, aside = {0}, rest = {0};
+    const tp_flow_turns *tested = count.id ? NULL : fleet_tested(x, turn);
+    fleet left = {0}, aside = {0}, rest = {0}, now = {0};
     put_aside(x, s, turn, all, &aside, &rest);
-    if (!guess_left(x, s, turn, &rest, &left))
-        return fleet_fails(x, "too many copies are in flight", NULL);
-    fleet now = {0};
-    found_by_turn(x, &rest, &left, turn, &now);
-    add_aside(x, &aside, &now);
-    if (now.len > MOST_IN_FLIGHT)
-        return fleet_fails(x, "too many copies are in flight", NULL);
-    bool guessed = x->guessing && x->f->kept.len && fleet_is_axis(x, turn); /* what the axis around makes of it */
-    if (!guessed && !once(x, s, &now))
-        return false;
-    drop_aside(&aside, &now);
-    if (!guessed && !is_left(x, turn, &now, &left))
-        return fleet_fails(x, "what is in flight differs from step to step in a way that is not followed", NULL);
+    bool tells = tested || (fleet_is_axis(x, turn) && x->f->kept.len), /* it is said over more than their number */
+        good = tells && leaves_demanded(x, s, turn, count, &rest, &aside, &left, &now);
+    if (!good && keeps_all(x, s, turn, all))
+        return true;
+    if (!good && !count.id && !tested)
+        return fleet_fails(x, "what a turn of a loop leaves in flight is not shown", &x->f->events.at[s.from]);
+    if (!good && !leaves_guessed(x, s, turn, &rest, &aside, &left, &now)) {
+        if (tells || !x->f->lasts.len || !leaves_demanded(x, s, turn, count, &rest, &aside, &left, &now))
+            return false;
+        x->why = (tp_str){NULL, 0};
+    }
     fleet after = aside;
-    fleet_add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
-    fleet_add_moved(x, &after, &rest, sym, turn, tp_op2(p, TP_E_LT, count, one));
-    drop_impossible(x, &after);
+    if (tested) {
+        fleet_add_last(x, tested, &rest, &now, &after);
+    } else {
+        fleet_add_moved(x, &after, &left, sym, tp_op2(p, TP_E_SUB, count, one), tp_op2(p, TP_E_GE, count, one));
+        fleet_add_moved(x, &after, &rest, sym, turn, tp_op2(p, TP_E_LT, count, one));
+    }
+    fleet_drop_impossible(x, &after);
     if (after.len > MOST_IN_FLIGHT)
         return fleet_fails(x, "too many copies are in flight", NULL);
     *all = after;
     return true;
 }
 
-static bool moves(const tp_flow *f, uint32_t from, uint32_t to)
+bool flight_moves(const tp_flow *f, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
         if (f->events.at[i].kind == TP_FLOW_START || f->events.at[i].kind == TP_FLOW_WAIT)
@@ -395,8 +469,8 @@ bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all)
         bool good;
         if (e->kind == TP_FLOW_LOOP && fleet_speaks_of_turn(x, all, e->counter.start[0])) {
             good = fleet_fails(x, "where a loop left this copy when it was executed before is not followed", e);
-        } else if (e->kind == TP_FLOW_LOOP && moves(x->f, i, end)) {
-            good = turns(x, (flight_span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->bits, all);
+        } else if (e->kind == TP_FLOW_LOOP && flight_moves(x->f, i, end)) {
+            good = turns(x, (flight_span){i + 1, end, x->a->k->naxes}, e->counter.start[0], e->turns, all);
             i = end;
         } else {
             good = flight_step(x, e, all);
@@ -409,360 +483,4 @@ bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all)
             x->why = (tp_str){NULL, 0};
     }
     return true;
-}
-
-/* No window moves under a copy that lasts longer than its step. */
-static bool stays(const tp_kernel *k, const flight *y)
-{
-    const tp_operand *from = &k->operands[y->event.from.operand], *to = &k->operands[y->event.place.operand];
-    return (tp_is_far(from) || from->role == TP_SCRATCH) && (tp_is_far(to) || to->role == TP_SCRATCH);
-}
-
-void flight_begin(proof *x)
-{
-    uint32_t n = x->f->vars.len;
-    x->basis = tp_basis_join(x->a->arena, x->basis, flow_basis(x->a, x->f, FLOW_ALL_BIRTHS));
-    tp_var *walk = TP_NEWN(x->a->arena, tp_var, TP_WALK_SETS * n + 1);
-    tp_expr *twin = TP_NEWN(x->a->arena, tp_expr, (TP_WALK_SETS - 1) * n + 1);
-    for (uint32_t i = 0; i < n; i++)
-        walk[i] = x->f->vars.at[i];
-    for (uint32_t i = 0; i < (TP_WALK_SETS - 1) * n; i++) {
-        twin[i] = tp_sym_new(x->a->p, tp_printf(x->a->arena, "turn%u", i));
-        walk[n + i] = x->f->vars.at[i % n];
-        walk[n + i].sym = (uint32_t)tp_expr_get(x->a->p, twin[i])->value;
-        walk[n + i].lo = tp_const(x->a->p, 0);
-        walk[n + i].hi = tp_const(x->a->p, INT32_MAX);
-    }
-    x->walk = walk;
-    x->twin = twin;
-    x->round = ++x->f->asked->rounds;
-}
-
-static bool moves_in_loops(const tp_flow *f)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < f->events.len && !any; i++)
-        any = f->events.at[i].kind == TP_FLOW_LOOP && moves(f, i, flight_loop_end(f, i));
-    return any;
-}
-
-/* All is well at the end. */
-static bool nothing_left(proof *x, fleet *all)
-{
-    drop_impossible(x, all);
-    return !all->len || fleet_fails(x, "that this copy is waited for at the end is not shown", &all->at[0].event);
-}
-
-/* Where axis number `axis` has n steps and those behind it have one. What goes wrong mostly does so there, and that is
- * told soon. */
-static bool good_in(proof *x, uint32_t axis, int64_t n)
-{
-    tp_exprs *p = x->a->p;
-    const tp_axis *axes = x->a->k->axes;
-    proof small = *x;
-    fleet all = {0};
-    bool good = true;
-    for (int64_t i = 0; i < n && good; i++) {
-        fleet moved = {0};
-        small.assumed = tp_const(p, 1);
-        for (uint32_t k = axis; k < x->a->k->naxes; k++) {
-            tp_expr steps = tp_const(p, k == axis ? n : 1), at = tp_const(p, k == axis ? i : 0);
-            tp_expr here =
-                tp_and(p, tp_op2(p, TP_E_EQ, axes[k].steps, steps), tp_op2(p, TP_E_EQ, tp_sym(p, axes[k].sym), at));
-            small.assumed = tp_and(p, small.assumed, here);
-        }
-        good = flight_run(&small, 0, x->f->events.len, &all);
-        drop_impossible(&small, &all);
-        fleet_add_moved(&small, &moved, &all, axes[axis].sym, tp_const(p, i), tp_const(p, 1));
-        all = moved;
-    }
-    good = good && nothing_left(&small, &all);
-    x->questions = small.questions;
-    x->why = small.why;
-    x->at = small.at;
-    return good;
-}
-
-/* Nothing of a proof counts whose expressions were cut. */
-static bool fits(proof *x)
-{
-    if (!tp_exprs_overflowed(x->a->p))
-        return true;
-    tp_exprs_forget_overflow(x->a->p);
-    return fleet_fails(x, "the conditions grow too large", NULL);
-}
-
-static tp_decision decide(proof x, const tp_syntax **at, tp_str *basis)
-{
-    tp_analysis *a = x.a;
-    const tp_flow *f = x.f;
-    fleet all = {0};
-    uint32_t axis = a->k->naxes; /* those from here on are sequential: nothing outlasts a step of the ones before */
-    while (axis > 0 && !a->k->axes[axis - 1].parallel)
-        axis--;
-    proof inside = x;
-    bool good = flight_run(&inside, 0, f->events.len, &all), crosses = false;
-    drop_impossible(&inside, &all);
-    if ((!good || all.len) && axis < a->k->naxes) { /* copies last from step to step */
-        x.questions = inside.questions;
-        crosses = true;
-        all = (fleet){0};
-        bool many = moves_in_loops(f) || f->kept.len; /* a few steps by themselves tell little */
-        good = (many || (good_in(&x, axis, 1) && good_in(&x, axis, 2) && good_in(&x, axis, 3))) &&
-               once(&x, (flight_span){0, f->events.len, axis}, &all);
-    } else {
-        x = inside;
-    }
-    good = good && nothing_left(&x, &all);
-    for (uint32_t i = 0; good && crosses && !x.counting && i < f->events.len; i++) /* which of them do was not kept */
-        if (f->events.at[i].kind == TP_FLOW_START)
-            good = stays(a->k, &(flight){.event = f->events.at[i]}) ||
-                   fleet_fails(&x, "a copy of a window, which moves with the steps", &f->events.at[i]);
-    good = fits(&x) && good;
-    *at = x.at;
-    *basis = x.basis;
-    return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x.grade}
-                : (tp_decision){.verdict = TP_UNKNOWN, .reason = x.why};
-}
-
-/* What is asked of counters alone: of those of this memory. */
-static bool tally_all(proof *x, tp_memory memory)
-{
-    bool good = true;
-    for (uint32_t i = 0; i < tp_noperands(x->a->k) && good; i++)
-        good = x->a->k->operands[i].memory != memory || flight_tally(x, i);
-    return good;
-}
-
-/* Is this the memory of what other devices count here when their copies arrive? */
-static bool is_of_arrivals(const tp_flow *f, uint32_t operand)
-{
-    bool any = false;
-    for (uint32_t i = 0; i + 1 < f->events.len && !any; i++)
-        any = flight_goes_away(f, i) && f->events.at[i + 1].counter.operand == operand;
-    return any;
-}
-
-/* What a device does itself: of a copy that goes away it reads the source alone, and waits for no arrival. No flow:
- * one semaphore counts what goes and what comes. */
-static const tp_flow *without_arrivals(proof *x)
-{
-    tp_flow *f = TP_NEW(x->a->arena, tp_flow);
-    *f = *x->f;
-    f->events.at = NULL;
-    f->events.len = f->events.cap = 0;
-    for (uint32_t i = 0; i < x->f->events.len; i++) {
-        tp_flow_event e = x->f->events.at[i];
-        bool arrives = e.kind != TP_FLOW_LOOP && e.kind != TP_FLOW_END && is_of_arrivals(x->f, e.counter.operand);
-        if (e.kind == TP_FLOW_START && arrives && !fleet_fails(x, "one semaphore counts what goes and what comes", &e))
-            return NULL;
-        if (flight_goes_away(x->f, i)) /* to nowhere */
-            e.place = (tp_place){.operand = e.counter.operand,
-                                 .rank = 1,
-                                 .known = true,
-                                 .start = {tp_const(x->a->p, 0)},
-                                 .size = {tp_const(x->a->p, 0)},
-                                 .stride = {1}};
-        if ((e.kind != TP_FLOW_WAIT && e.kind != TP_FLOW_SIGNAL) || !arrives)
-            tp_push(x->a->arena, f->events, e);
-    }
-    return f;
-}
-
-/* One device by itself: copy by copy, then with families. */
-static bool flies_alone(proof *x, const tp_syntax **at, tp_str *basis)
-{
-    proof alone = *x;
-    alone.f = without_arrivals(x);
-    if (!alone.f)
-        return false;
-    tp_decision d = decide(alone, at, basis);
-    alone.families = true;
-    if (d.verdict == TP_UNKNOWN && x->f->vars.len)
-        d = decide(alone, at, basis);
-    if (d.verdict == TP_PROVEN) {
-        x->grade = d.grade > x->grade ? d.grade : x->grade;
-        x->basis = tp_basis_join(x->a->arena, x->basis, *basis);
-        return true;
-    }
-    x->why = d.reason;
-    x->at = *at;
-    return false;
-}
-
-/* Where devices count alike, what one of them would count alone, if all that it sends came to itself. Then what it does
- * alone with what is in flight, and what arrives. */
-static tp_decision decide_on_devices(proof *x, const tp_syntax **at, tp_str *basis)
-{
-    static const tp_memory MEMORIES[] = {TP_MEM_DMA_SEMAPHORE, TP_MEM_SEMAPHORE, TP_MEM_BARRIER};
-    bool good = flight_is_symmetric(x);
-    for (uint32_t i = 0; i < sizeof MEMORIES / sizeof *MEMORIES && good; i++)
-        good = tally_all(x, MEMORIES[i]);
-    good = good && (x->counting || (flies_alone(x, at, basis) && flight_arrivals(x)));
-    good = fits(x) && good;
-    *at = x->at;
-    *basis = tp_basis_join(x->a->arena, x->basis,
-                           x->counting ? TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS)
-                                       : TP_S(TP_RULE_SLICE_OUT_OF_BOUNDS ", " TP_RULE_DMA_SEMAPHORE));
-    return good ? (tp_decision){.verdict = TP_PROVEN, .grade = x->grade}
-                : (tp_decision){.verdict = TP_UNKNOWN, .reason = x->why};
-}
-
-/* Copy by copy; where that shows nothing, with families; where who ends whom is not asked, by what semaphores count. */
-static tp_decision decide_flights(tp_analysis *a, bool counting, bool *naming, const tp_syntax **at, tp_str *basis)
-{
-    proof x = {.a = a, .f = tp_flow_of(a), .grade = TP_GRADE_CERT, .counting = counting, .naming = naming};
-    bool devices = !naming && tp_is_connected(a->k) && !x.f->gave_up.n;
-    if (!devices && tp_flow_no_memory(x.f).n)
-        return (tp_decision){.verdict = TP_UNKNOWN, .reason = tp_flow_no_memory(x.f)};
-    flight_begin(&x);
-    if (devices)
-        return decide_on_devices(&x, at, basis);
-    x.unbegun = x.f->kept.len && a->k->naxes > 1;
-    tp_decision d = decide(x, at, basis);
-    if (d.verdict == TP_UNKNOWN && x.unbegun) {
-        x.unbegun = false;
-        d = decide(x, at, basis);
-    }
-    x.families = true;
-    if (d.verdict == TP_UNKNOWN && x.f->vars.len)
-        d = decide(x, at, basis);
-    if (!counting)
-        return d;
-    proof sums = {.a = a,
-                  .f = x.f,
-                  .walk = x.walk,
-                  .twin = x.twin,
-                  .round = x.round,
-                  .grade = d.verdict == TP_PROVEN ? d.grade : TP_GRADE_CERT,
-                  .counting = true,
-                  .basis = *basis};
-    bool copies = d.verdict == TP_PROVEN || tally_all(&sums, TP_MEM_DMA_SEMAPHORE);
-    if (!copies)
-        return d;
-    bool good = tally_all(&sums, TP_MEM_SEMAPHORE);
-    *at = sums.at;
-    *basis = sums.basis;
-    return good ? (tp_decision){.verdict = TP_PROVEN, .grade = sums.grade}
-                : (tp_decision){.verdict = TP_UNKNOWN, .reason = sums.why};
-}
-
-typedef struct naming_call {
-    tp_analysis *a;
-    bool unnamed;
-    const tp_syntax **at;
-    tp_decision d;
-} naming_call;
-
-static void decide_naming(void *arg)
-{
-    naming_call *x = arg;
-    tp_str basis = {NULL, 0};
-    x->d = decide_flights(x->a, false, &x->unnamed, x->at, &basis);
-}
-
-/* With a part of what is left of the work: the walk, of which other rules want to know, is done. */
-bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at)
-{
-    static const tp_share SHARE = {0.75, "following what is in flight", {NULL, 0}};
-    const tp_rule *rule = a->rule;
-    naming_call x = {.a = a, .at = at};
-    a->rule = NULL;
-    if (!tp_within(a->arena, &SHARE, decide_naming, &x, why)) {
-        x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = *why};
-        tp_exprs_forget_overflow(a->p);
-    }
-    a->rule = rule;
-    *why = x.unnamed ? (tp_str){NULL, 0} : x.d.reason;
-    return x.d.verdict == TP_PROVEN;
-}
-
-tp_str flow_find_received(tp_analysis *a)
-{
-    const tp_rule *rule = a->rule;
-    const tp_syntax *at = NULL;
-    tp_str basis = {NULL, 0};
-    proof x = {.a = a, .f = a->flow, .grade = TP_GRADE_CERT};
-    bool *received = TP_NEWN(a->arena, bool, tp_noperands(a->k));
-    a->rule = NULL;
-    flight_begin(&x);
-    tp_decision d = decide_on_devices(&x, &at, &basis);
-    x.questions = 0;
-    bool good = d.verdict == TP_PROVEN && flight_received(&x, received);
-    good = fits(&x) && good;
-    a->rule = rule;
-    if (good) {
-        a->received = received;
-        a->received_grade = x.grade;
-        a->received_by = tp_basis_join(a->arena, x.basis, TP_S(TP_RULE_DMA_SEMAPHORE ", " TP_RULE_IN_FLIGHT));
-    }
-    return good ? (tp_str){NULL, 0} : x.why.n ? x.why : TP_S("what devices write to each other is not known");
-}
-
-/* ---- the rules ---- */
-
-typedef struct rule_call {
-    tp_analysis *a;
-    bool counting;
-    const tp_syntax **at;
-    tp_str *basis;
-    tp_decision d;
-} rule_call;
-
-static void decide_rule(void *arg)
-{
-    rule_call *x = arg;
-    x->d = decide_flights(x->a, x->counting, NULL, x->at, x->basis);
-}
-
-/* With a part of what the rule has: a run may decide what is not shown. */
-static tp_decision decide_in_share(tp_analysis *a, bool counting, const tp_syntax **at, tp_str *basis)
-{
-    tp_share share = {0.5, a->rule->code, {NULL, 0}};
-    rule_call x = {.a = a, .counting = counting, .at = at, .basis = basis};
-    tp_str why;
-    if (!tp_within(a->arena, &share, decide_rule, &x, &why)) {
-        x.d = (tp_decision){.verdict = TP_UNKNOWN, .reason = why};
-        tp_exprs_forget_overflow(a->p);
-    }
-    return x.d;
-}
-
-static bool starts(const tp_statement *s, void *ctx)
-{
-    const bool *counting = ctx;
-    return s->semaphore || (!*counting && tp_copies_within(s));
-}
-
-void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated)
-{
-    if (!a->k->body || !tp_region_any(&a->k->body->statements, starts, &counting))
-        return;
-    const tp_syntax *at = NULL;
-    tp_str basis = {NULL, 0};
-    tp_claim c = {.subject = a->k->name,
-                  .loc = a->k->doc->loc,
-                  .proven = tp_str_c(proven),
-                  .violated = tp_str_c(violated),
-                  .approximate = "a case was found that seems to break it"};
-    const tp_flow *f = tp_flow_of(a);
-    tp_decision d = {.verdict = TP_UNKNOWN, .reason = f->in_flight};
-    if (counting || !d.reason.n)
-        d = decide_in_share(a, counting, &at, &basis);
-    else
-        at = f->in_flight_at;
-    int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
-    if (at)
-        c.loc = tp_body_loc(a, NULL, at);
-    tp_trapped trap = {.arena = a->arena};
-    bool shown = d.verdict == TP_PROVEN;
-    if (d.verdict == TP_UNKNOWN && tp_runs_to_the_end(a))
-        d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
-    else if (d.verdict == TP_UNKNOWN && flow_find_trap(a, env, &trap))
-        d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
-    tp_finding *found = tp_claim_record(a, &c, d, NULL);
-    if (shown)
-        found->rests_on = basis;
-    if (found->verdict == TP_VIOLATED && trap.message.n)
-        tp_say_trap(a->rule, &trap, found);
 }

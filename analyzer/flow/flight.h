@@ -62,12 +62,18 @@ tp_expr fleet_names_sides(proof *x, const tp_flow_event *copy, const tp_flow_eve
 typedef struct flight_span {
     uint32_t from, to, axis;
 } flight_span;
-/* flight.c: a proof begins, with a second and a third variable for each of the walk. What they run over is said where
- * they are used. */
+/* flight_decide.c: a proof begins, with a second and a third variable for each of the walk. What they run over is said
+ * where they are used. */
 void flight_begin(proof *x);
-/* One event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
+/* flight.c: one event, and those from `from` to before `to`; `all` becomes what is in flight behind them. */
 bool flight_step(proof *x, const tp_flow_event *e, fleet *all);
 bool flight_run(proof *x, uint32_t from, uint32_t to, fleet *all);
+/* The span, in all steps of its axes. */
+bool flight_over(proof *x, flight_span s, fleet *all);
+/* Does one of these events start a copy, or wait for one? */
+bool flight_moves(const tp_flow *f, uint32_t from, uint32_t to);
+/* Without copies that are never in flight. */
+void fleet_drop_impossible(proof *x, fleet *all);
 fleet fleet_copy(proof *x, const fleet *all);
 /* The copies with `value` for the symbol, under one condition more. */
 void fleet_add_moved(proof *x, fleet *into, const fleet *from, uint32_t sym, tp_expr value, tp_expr when);
@@ -80,6 +86,21 @@ bool flight_end_families(proof *x, flight_span s, tp_expr turn, tp_expr count, f
 uint32_t flight_count(const proof *x, flight_span s, tp_flow_event_kind kind);
 /* fleet.c: the symbols of the copy replaced. */
 void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n);
+/* tested.c: the loop of these turns, if a test ends it after a number of turns that is not known; else NULL. */
+const tp_flow_turns *fleet_tested(const proof *x, tp_expr turn);
+/* What such a loop leaves, of which the first turn found `before`, and a turn leaves `now`. */
+void fleet_add_last(proof *x, const tp_flow_turns *loop, const fleet *before, const fleet *now, fleet *into);
+/* What is known of last turns of loops when such a turn, or step, ends; no id: nothing. */
+tp_expr fleet_known_behind(const proof *x, tp_expr turn);
+/* The copies under one condition more. */
+fleet fleet_where(proof *x, const fleet *all, tp_expr condition);
+/* Without those of their conditions that this one has. */
+void fleet_take_for_granted(proof *x, tp_expr condition, fleet *all);
+/* Does one speak of a loop's last turn? */
+bool fleet_mentions_last(const proof *x, tp_expr e);
+bool fleet_speaks_of_last(const proof *x, const fleet *all);
+/* next.c: does it mention the symbol? */
+bool fleet_mentions(const proof *x, const flight *y, uint32_t sym);
 /* next.c: does `turn` count steps, of a body that keeps integers in SMEM, or turns of a loop that carries some which
  * are no function of the turn? Then what is left is said over what the next one finds. */
 bool fleet_step_ends(const proof *x, tp_expr turn);
@@ -97,6 +118,8 @@ void fleet_say_next(proof *x, tp_expr turn, fleet *left);
 /* Copies as they are without the conditions of these numbers (bits), some of those that their guards ask. False: there
  * are none of these numbers. */
 bool fleet_lasts(proof *x, const fleet *first, uint32_t without, fleet *out);
+/* demanded.c: a guess of what such a turn leaves for the next one: what that waits for. */
+fleet fleet_demanded(proof *x, flight_span s, tp_expr turn, tp_expr count);
 /* joined.c: do all table entries exist that a guess reads, where its guards hold? */
 bool fleet_is_readable(proof *x, const fleet *all);
 /* joined.c: what guards decide of the choices in them, and in places, is put in. */

@@ -28,7 +28,7 @@ void flow_use(flow *f, tp_use use)
     if (!f->recording)
         return;
     use.path = here(f);
-    use.exact = f->path_exact && !flow_speaks_of_kept(f, f->path) && !flow_speaks_of_kept(f, f->entered) &&
+    use.exact = f->certain == FLOW_ALWAYS && !flow_speaks_of_kept(f, f->path) && !flow_speaks_of_kept(f, f->entered) &&
                 !flow_speaks_of_kept(f, use.value) && !flow_speaks_of_kept(f, use.size) &&
                 !flow_speaks_of_kept(f, use.guard);
     use.syntax = f->syntax;
@@ -44,7 +44,7 @@ static void sink(flow *f, tp_sink_kind kind, tp_vid v)
     tp_push(f->a->arena, f->out->sinks,
             ((tp_sink){.kind = kind,
                        .path = here(f),
-                       .exact = f->path_exact && !flow_speaks_of_kept(f, f->path),
+                       .exact = f->certain == FLOW_ALWAYS && !flow_speaks_of_kept(f, f->path),
                        .rank = x->rank,
                        .dims = x->dims,
                        .syntax = f->syntax,
@@ -199,11 +199,11 @@ void flow_load(flow *f, const tp_inst *i)
             out->leaks.at[k].read = i->node;
 }
 
-/* A number, where the spec fixes with what a table begins that the body writes. */
+/* A number, where the spec fixes what the table holds. */
 static tp_expr entry_of(flow *f, const tp_table *t, uint32_t n, const tp_expr *index)
 {
     tp_expr read = tp_read(f->a->p, t->sym, n, index);
-    bool fixed = t->is_mutable && t->contents;
+    bool fixed = t->contents != NULL;
     int64_t *env = TP_NEWN(f->a->arena, int64_t, tp_sym_count(f->a->p)), v;
     for (uint32_t d = 0; d < n && fixed; d++)
         fixed = tp_expr_is_const(f->a->p, index[d], NULL);
@@ -390,14 +390,15 @@ static void walk_if(flow *f, const tp_statement *s)
 {
     tp_expr condition = f->now.values[s->value].meaning, then = flow_yes(f), other = then, outer = f->path,
             behind = f->behind;
-    bool known = condition.id != 0, exact = f->path_exact;
+    bool known = condition.id != 0;
+    flow_certainty certain = f->certain;
     sink(f, TP_SINK_BRANCH, s->value);
     if (known) {
         then = flow_guard(f, condition, false);
         other = flow_guard(f, condition, true);
     }
     flow_state before = visible(f);
-    f->path_exact = exact && known;
+    f->certain = known ? certain : FLOW_PERHAPS;
     f->path = flow_and(f, outer, then);
     if (!flow_is_false(f, f->path))
         flow_walk(f, &s->body);
@@ -409,7 +410,7 @@ static void walk_if(flow *f, const tp_statement *s)
         flow_walk(f, &s->orelse);
     f->path = outer;
     f->behind = behind;
-    f->path_exact = exact;
+    f->certain = certain;
     if (flow_is_false(f, other))
         show(f, &after);
     else if (!flow_is_false(f, then))
@@ -548,6 +549,7 @@ flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
     flow_turn turn = {.goes = {0}};
     if (s->kind == TP_LOOP) {
         walk_for(f, s, variable);
+        turn.behind = f->behind;
         f->behind = behind;
         return turn;
     }
@@ -556,6 +558,7 @@ flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
         f->path = flow_and(f, f->path, turn.goes);
     flow_walk(f, &s->body);
     turn.again = walk_test(f, s);
+    turn.behind = f->behind;
     f->path = outer;
     f->behind = behind;
     return turn;
@@ -651,7 +654,8 @@ static void walk_turns(flow *f, const tp_statement *s)
         a = flow_meaning(f, s->lo);
         b = flow_meaning(f, s->hi);
     }
-    bool known = a.id && b.id, exact = f->path_exact;
+    bool known = a.id && b.id;
+    flow_certainty certain = f->certain;
     tp_expr count = {0}, outer = f->path, around = f->entered;
     if (known) {
         tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
@@ -673,14 +677,13 @@ static void walk_turns(flow *f, const tp_statement *s)
                         TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
     bool *ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k)); /* the last turn leaves what no other one does */
     f->recording = false;
-    f->path_exact = exact && known;
+    f->certain = known ? certain : FLOW_PERHAPS;
     const tp_expr *carried = flow_carry(f, s, &entry, slots, counter, count, a, enters, &weak);
     if (!counted && !weak) {
         loop_head(f, &entry, &guess, slots, refs, counter, carried);
         tp_expr goes = look_at_test(f, s);
         count = goes.id && f->unrolled <= 1 ? flow_turns_of(f, goes, counter) : (tp_expr){0};
         known = count.id;
-        f->path_exact = exact && known;
         set_turns(f, counter, count);
     }
     tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
@@ -696,6 +699,7 @@ static void walk_turns(flow *f, const tp_statement *s)
             break;
     }
     f->recording = recording;
+    f->certain = known ? certain : turn.goes.id && certain ? FLOW_IN_TURNS : FLOW_PERHAPS;
     if (recording) { /* once more, for the records */
         if (known || enters.id)
             f->entered = flow_and(f, around, known ? flow_compare(f, TP_E_GE, count, one) : enters);
@@ -707,8 +711,9 @@ static void walk_turns(flow *f, const tp_statement *s)
             if (slots[v])
                 flow_end_turn(f, s, v, carried[v]);
         flow_note_loop(f, TP_FLOW_END, counter, count);
+        flow_note_turn(f, s, outer, known ? (tp_expr){0} : enters, turn);
     }
-    f->path_exact = exact;
+    f->certain = certain;
     f->path = outer;
     f->entered = around;
     /* after the last iteration, or never entered */
@@ -754,7 +759,6 @@ void flow_walk(flow *f, const tp_region *r)
         f->charged = f->effort;
         if (f->work++ > f->most_work || f->effort > (f->unroll ? FLOW_UNROLLED_EFFORT : FLOW_MAX_EFFORT)) {
             f->out->gave_up = TP_S("the body has too many loops, branches and slices to follow");
-
             return;
         }
         f->syntax = s->syntax;

@@ -122,9 +122,11 @@ typedef struct tp_flow_event {
     tp_flow_event_kind kind;
     tp_expr path;
     bool exact;   /* it happens where the path holds; false: perhaps */
+    bool told;    /* the same in turns that are executed, of loops whose turns are not counted */
     bool partial; /* a store under a mask: some elements of its place */
     tp_place place, from, counter;
     tp_expr bits;
+    tp_expr turns;         /* of a LOOP: as bits, which has no id where this speaks of another loop's last turn */
     bool there;            /* a START of a copy to another device, a SIGNAL there, */
     tp_coordinates device; /* ... on this one. A START has it in the SIGNAL behind it */
     tp_scope scope;
@@ -139,6 +141,11 @@ typedef struct tp_flow_turns {
     const tp_expr *carried; /* by value: what it is when the turn begins; no id: not known */
     bool again;             /* it is entered at several places, each with its own bounds: those of the first one */
     bool kept;              /* its bounds speak of what is kept from step to step */
+    bool tested;            /* a test ends it, after a number of turns that is not known: */
+    tp_expr enters, goes, another; /* ... when it has a turn, when one that begins so is executed, and another one after
+                                      it; each with the path to the loop */
+    tp_expr last;                  /* ... a symbol: the number of the last turn */
+    tp_expr behind;                /* what is known of last turns of loops in it when a turn ends; no id: nothing */
 } tp_flow_turns;
 
 /* An int32 that steps keep for later ones in SMEM, or turns of a loop in a variable (kept.c). */
@@ -148,13 +155,14 @@ typedef struct tp_kept {
     int64_t at[TP_MAX_RANK];  /* ... this element */
     tp_vid value;             /* a loop's: the variable */
     tp_expr turn;             /* the symbol that counts the turns; of steps the last axis; no id: there is no axis */
-    tp_expr head;        /* a symbol: what it holds when a step or a turn but the first begins, if that is defined */
-    tp_expr left;        /* ... when the step or turn ends, over these symbols; no id: not known */
-    tp_expr last;        /* of a `while`: a symbol for what its last turn began with; no id: another loop */
-    uint32_t last_var;   /* ... among the variables of the walk */
-    bool known;          /* else it has no meaning */
-    bool used;           /* a loop's: turns are said over it; else what they begin with is a function of the turn */
-    uint32_t var, range; /* the symbol among the variables of the walk; of kept.c */
+    tp_expr head;      /* a symbol: what it holds when a step or a turn but the first begins, if that is defined */
+    tp_expr below;     /* SMEM's: it is less than that, too; no id: nothing is known of that */
+    tp_expr left;      /* ... when the step or turn ends, over these symbols; no id: not known */
+    tp_expr last;      /* of a `while`: a symbol for what its last turn began with; no id: another loop */
+    uint32_t last_var; /* ... among the variables of the walk */
+    bool known;        /* else it has no meaning */
+    bool used;         /* a loop's: turns are said over it; else what they begin with is a function of the turn */
+    uint32_t var, low, high; /* the symbol among the variables of the walk; of kept.c */
 } tp_kept;
 
 /* What was asked about copies in flight. */
@@ -179,6 +187,7 @@ typedef struct tp_flow {
     TP_VEC(tp_use) uses;
     tp_expr lane[TP_MAX_RANK];
     TP_VEC(tp_var) vars; /* reduction and loop variables */
+    tp_expr behind;      /* what is known of last turns when a step ends */
     tp_str gave_up;      /* why nothing is known; empty: all is well */
     tp_str others;   /* why nothing is known of what memory holds, and when: no sink and no event counts; or empty */
     tp_str unstored; /* why it is not known what copies leave in memory: only events for TP403 count; or empty */
@@ -237,8 +246,8 @@ bool tp_never_reaches(tp_analysis *a, uint32_t from);
 
 /* far.c: one finding of the running rule, TP403, about an output that copies of the body write. */
 void tp_check_far_writes(tp_analysis *a, const tp_operand *o);
-/* flight.c: one finding of the running rule about copies that the body starts; nothing where it starts none. Counting,
- * TP502: starts and waits are matched. Else TP504: nothing uses what is in flight, too. */
+/* flight_decide.c: one finding of the running rule about copies that the body starts; nothing where it starts none.
+ * Counting, TP502: starts and waits are matched. Else TP504: nothing uses what is in flight, too. */
 void tp_check_flights(tp_analysis *a, bool counting, const char *proven, const char *violated);
 
 #endif

@@ -267,7 +267,7 @@ static void start_step(flow *f, const tp_leaks *guess)
     f->now = (flow_state){TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
                           TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
     f->path = f->entered = f->behind = flow_yes(f);
-    f->path_exact = true;
+    f->certain = FLOW_ALWAYS;
     flow_begin_kept(f);
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
         if (!flow_is_received(f, o))
@@ -379,6 +379,8 @@ static void walk_grid(flow *f)
     f->work = 0;
     start_step(f, guess);
     flow_walk(f, &f->p->statements);
+    f->out->behind = f->behind;
+    flow_bound_kept(f);
     for (uint32_t o = inputs; o < inputs + f->k->noutputs; o++)
         if (!f->k->operands[o].discard)
             copy_out(f, o);

@@ -30,10 +30,15 @@ typedef struct flow_carried {
     const tp_expr *entry, *form; /* meanings of all values where it is entered, and at the head of a turn */
 } flow_carried;
 
+/* Is a statement executed where its path holds? Perhaps; yes, in turns that are executed, of loops whose turns are not
+ * counted; always. */
+typedef enum flow_certainty { FLOW_PERHAPS, FLOW_IN_TURNS, FLOW_ALWAYS } flow_certainty;
+
 /* The conditions under which a turn that begins so is executed, and another one behind it. No ids: they are not known,
  * or nobody asks. */
 typedef struct flow_turn {
     tp_expr goes, again;
+    tp_expr behind; /* what is known of last turns when it ends */
 } flow_turn;
 
 /* Of a loop that only computes: symbols for what it may search (least.c). No ids: it is none. */
@@ -57,10 +62,10 @@ typedef struct flow {
     tp_flow *out;
     flow_state now;
     tp_expr path;
-    bool path_exact;
-    tp_expr entered; /* every loop around has a turn: of its counter a path need not speak */
-    tp_expr behind;  /* what is known of the last turns of loops before this place */
-    bool away;       /* what is stored now is stored on another device: no event of this one */
+    flow_certainty certain; /* of the path */
+    tp_expr entered;        /* every loop around has a turn: of its counter a path need not speak */
+    tp_expr behind;         /* what is known of the last turns of loops before this place */
+    bool away;              /* what is stored now is stored on another device: no event of this one */
     bool recording;
     const tp_syntax *syntax;
     const tp_flow_turn *turn; /* of the innermost `for` that is walked */
@@ -280,6 +285,8 @@ void flow_store_kept(flow *f, uint32_t operand, tp_expr inside, tp_expr value);
 tp_expr flow_load_kept(flow *f, uint32_t operand, tp_expr inside);
 /* A step has ended: true if less is known than was guessed. */
 bool flow_widen_kept(flow *f);
+/* The last step was walked: bounds for what SMEM keeps that sizes and tables give. */
+void flow_bound_kept(flow *f);
 /* Does e speak of what is kept, as it is when a step or turn begins? What is found for such a value may never be. */
 bool flow_speaks_of_kept(const flow *f, tp_expr e);
 /* guard.c: a variable of the walk, from 0 below the extent; no id: it counts a loop. */
@@ -303,6 +310,9 @@ void flow_note_loop(flow *f, tp_flow_event_kind kind, tp_expr counter, tp_expr c
 /* The loop begins: its event, and what is known of its turns; that alone. */
 void flow_list_turns(flow *f, tp_flow_turns turns);
 void flow_note_turns(flow *f, tp_flow_turns turns);
+/* What is known when a turn of the loop ends, and what its test says, where its turns are not counted: `enters`, else
+ * no id. `path`: to the loop. */
+void flow_note_turn(flow *f, const tp_statement *s, tp_expr path, tp_expr enters, flow_turn turn);
 /* guess.c: what the walk knows of meanings, and of what is undefined by these births, rests on: "F2, TP101"; may be
  * empty. */
 enum { FLOW_ALL_BIRTHS = (1 << TP_BIRTHS) - 1 };
@@ -310,12 +320,12 @@ tp_str flow_basis(tp_analysis *a, const tp_flow *f, unsigned births);
 /* far.c: does some step write each element of an output that stays where it is? Told for copies that steps, and turns
  * of loops, start under conditions of their own. What the proof costs and rests on is added. */
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis);
-/* flight.c: is it proven that nothing uses what is in flight (TP504), and that each wait names the sides of a copy that
- * it ends? Then a wait may be taken for the store that the copy is. `why` and `at`: why TP504 is not proven; empty
- * where it may be. */
+/* flight_decide.c: is it proven that nothing uses what is in flight (TP504), and that each wait names the sides of a
+ * copy that it ends? Then a wait may be taken for the store that the copy is. `why` and `at`: why TP504 is not proven;
+ * empty where it may be. */
 bool flow_waits_name_copies(tp_analysis *a, tp_str *why, const tp_syntax **at);
-/* flight.c: a->received := the refs that other devices write to, if all that is read of them is shown to be defined
- * where what is written to them is; else why that is not shown. */
+/* flight_decide.c: a->received := the refs that other devices write to, if all that is read of them is shown to be
+ * defined where what is written to them is; else why that is not shown. */
 tp_str flow_find_received(tp_analysis *a);
 /* trap.c: env := small sizes, the least ones first, at which the machine traps with the running rule, and contents of
  * the tables. env has room for every symbol; out is what the machine says. False: none was found. */

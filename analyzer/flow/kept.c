@@ -10,9 +10,9 @@
 
 enum { MOST_KEPT = 16, MOST_OF_ONE = 8 };
 
-/* Each lies in the next one: what was shown of a symbol holds as it gets a wider one. */
-static const int64_t RANGES[][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 7}, {-1, 7}, {INT32_MIN, INT32_MAX}};
-enum { NRANGES = sizeof RANGES / sizeof *RANGES };
+/* Ends of ranges, which only get wider: what was shown of a symbol holds then. */
+static const int64_t LOWS[] = {0, -1, INT32_MIN}, HIGHS[] = {0, 1, 2, 3, 7, INT32_MAX};
+enum { NLOWS = sizeof LOWS / sizeof *LOWS, NHIGHS = sizeof HIGHS / sizeof *HIGHS, NRANGES = NLOWS + NHIGHS - 1 };
 
 static bool comes_into(const tp_statement *s, void *operand)
 {
@@ -42,8 +42,8 @@ void flow_set_range(flow *f, const tp_kept *k)
     if (!k)
         return;
     tp_var *v = &f->out->vars.at[k->var];
-    v->lo = tp_const(f->a->p, RANGES[k->range][0]);
-    v->hi = tp_const(f->a->p, RANGES[k->range][1]);
+    v->lo = tp_const(f->a->p, LOWS[k->low]);
+    v->hi = tp_const(f->a->p, HIGHS[k->high]);
     if (k->last.id) {
         f->out->vars.at[k->last_var].lo = v->lo;
         f->out->vars.at[k->last_var].hi = v->hi;
@@ -130,21 +130,24 @@ void flow_end_turn(flow *f, const tp_statement *loop, uint32_t value, tp_expr he
     k->left = f->now.values[value].meaning;
 }
 
-static bool lies_in(flow *f, tp_expr e, const int64_t *range)
+/* *at becomes the first end from there on within which e lies. False: it does not lie within the last one. */
+static bool find_end(flow *f, tp_expr_op op, tp_expr e, const int64_t *ends, uint32_t n, uint32_t *at)
 {
     tp_exprs *p = f->a->p;
-    tp_expr from = tp_op2(p, TP_E_GE, e, tp_const(p, range[0])), to = tp_op2(p, TP_E_LE, e, tp_const(p, range[1]));
-    return flow_holds(f, tp_op2(p, TP_E_AND, from, to), 0, NULL);
+    while (*at < n && !flow_holds(f, tp_op2(p, op, e, tp_const(p, ends[*at])), 0, NULL))
+        ++*at;
+    return *at < n;
 }
 
 bool flow_keep_in_range(flow *f, tp_kept *k, tp_expr e)
 {
-    bool kept = true;
-    while (k->known && !(e.id && lies_in(f, e, RANGES[k->range]))) {
-        k->known = e.id && k->range + 1 < NRANGES;
-        k->range += k->known;
-        kept = false;
-    }
+    uint32_t low = k->low, high = k->high;
+    if (!k->known)
+        return true;
+    k->known = e.id && find_end(f, TP_E_GE, e, LOWS, NLOWS, &low) && find_end(f, TP_E_LE, e, HIGHS, NHIGHS, &high);
+    bool kept = k->known && low == k->low && high == k->high;
+    k->low = k->known ? low : k->low;
+    k->high = k->known ? high : k->high;
     return kept;
 }
 
@@ -228,4 +231,69 @@ bool flow_widen_kept(flow *f)
     if (changed)
         f->carried.len = 0; /* they rest on what has changed */
     return changed;
+}
+
+/* ---- bounds that sizes and tables give ---- */
+
+/* Another one at other steps? */
+static bool is_steady(const flow *f, tp_expr e)
+{
+    const tp_expr_node n = *tp_expr_get(f->a->p, e);
+    bool size = n.op != TP_E_SYM;
+    for (uint32_t i = 0; i < f->a->nvars && n.op == TP_E_SYM && !size; i++)
+        size = f->a->vars[i].sym == (uint32_t)n.value && !f->a->vars[i].step;
+    return size && (!n.a.id || is_steady(f, n.a)) && (!n.b.id || is_steady(f, n.b)) && (!n.c.id || is_steady(f, n.c));
+}
+
+static bool follows(flow *f, tp_expr given, tp_expr goal)
+{
+    tp_expr outer = f->path;
+    f->path = flow_and(f, given, f->behind);
+    bool yes = flow_holds(f, goal, 0, NULL);
+    f->path = outer;
+    return yes;
+}
+
+/* Is it less than that in each step? Then there is a number that is: it counts for nothing else that there be one. What
+ * a step leaves is, if what it finds was; what is stored at first, too. */
+static bool stays_below(flow *f, const tp_kept *k, tp_expr below)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr lo = f->out->vars.at[k->var].lo;
+    return is_steady(f, below) && follows(f, flow_yes(f), tp_readable(f->a, below)) &&
+           follows(f, flow_yes(f), tp_op2(p, TP_E_LT, lo, below)) &&
+           follows(f, flow_guard(f, tp_op2(p, TP_E_LT, k->head, below), false), tp_op2(p, TP_E_LT, k->left, below));
+}
+
+/* True: that is its bound. */
+static bool try_end(flow *f, tp_kept *k, tp_expr end, bool itself)
+{
+    tp_exprs *p = f->a->p;
+    tp_expr below = itself ? end : tp_op2(p, TP_E_ADD, end, tp_const(p, 1));
+    if (!tp_expr_is_const(p, end, NULL) && stays_below(f, k, below))
+        k->below = below;
+    return k->below.id != 0;
+}
+
+/* What choices in e, and minima, compare numbers with. */
+static void try_ends(flow *f, tp_kept *k, tp_expr e, bool chooses)
+{
+    const tp_expr_node n = *tp_expr_get(f->a->p, e);
+    if (!e.id || k->below.id)
+        return;
+    if (n.op == TP_E_MIN && (try_end(f, k, n.a, false) || try_end(f, k, n.b, false)))
+        return;
+    bool less = n.op == TP_E_LT || n.op == TP_E_GE, more = n.op == TP_E_GT || n.op == TP_E_LE;
+    if (chooses && (less || more) && (try_end(f, k, n.b, less) || try_end(f, k, n.a, more)))
+        return;
+    try_ends(f, k, n.a, chooses || n.op == TP_E_ITE);
+    try_ends(f, k, n.b, chooses);
+    try_ends(f, k, n.c, chooses);
+}
+
+void flow_bound_kept(flow *f)
+{
+    for (uint32_t i = 0; i < f->nkept; i++)
+        if (f->out->kept.at[i].known && f->out->kept.at[i].left.id)
+            try_ends(f, &f->out->kept.at[i], f->out->kept.at[i].left, false);
 }

@@ -23,7 +23,7 @@ static bool place_mentions(const proof *x, const tp_place *at, uint32_t sym)
     return any;
 }
 
-static bool mentions(const proof *x, const flight *y, uint32_t sym)
+bool fleet_mentions(const proof *x, const flight *y, uint32_t sym)
 {
     return tp_expr_mentions(x->a->p, y->guard, sym) || tp_expr_mentions(x->a->p, y->event.bits, sym) ||
            place_mentions(x, &y->event.place, sym) || place_mentions(x, &y->event.from, sym) ||
@@ -56,8 +56,12 @@ bool fleet_speaks_of_turn(const proof *x, const fleet *all, tp_expr turn)
     for (uint32_t i = 0; i < x->f->kept.len; i++) {
         const tp_kept *k = &x->f->kept.at[i];
         for (uint32_t n = 0; k->loop && tp_same(k->turn, turn) && n < all->len && !any; n++)
-            any = mentions(x, &all->at[n], symbol_of(x, k));
+            any = fleet_mentions(x, &all->at[n], symbol_of(x, k)) ||
+                  (k->last.id && fleet_mentions(x, &all->at[n], (uint32_t)tp_expr_get(x->a->p, k->last)->value));
     }
+    const tp_flow_turns *tested = fleet_tested(x, turn);
+    for (uint32_t n = 0; tested && n < all->len && !any; n++)
+        any = fleet_mentions(x, &all->at[n], (uint32_t)tp_expr_get(x->a->p, tested->last)->value);
     return any;
 }
 
@@ -73,7 +77,7 @@ bool fleet_speaks_of_kept(const proof *x, const flight *y)
 {
     bool any = false;
     for (uint32_t i = 0; i < x->f->kept.len && !any; i++)
-        any = mentions(x, y, symbol_of(x, &x->f->kept.at[i]));
+        any = fleet_mentions(x, y, symbol_of(x, &x->f->kept.at[i]));
     return any;
 }
 
@@ -83,7 +87,7 @@ bool fleet_is_followed(const proof *x, tp_expr turn, const fleet *found)
     for (uint32_t i = 0; i < x->f->kept.len; i++) {
         const tp_kept *k = &x->f->kept.at[i];
         for (uint32_t n = 0; is_of(k, turn) && !k->left.id && n < found->len && good; n++)
-            good = !mentions(x, &found->at[n], symbol_of(x, k));
+            good = !fleet_mentions(x, &found->at[n], symbol_of(x, k));
     }
     return good;
 }
@@ -139,7 +143,7 @@ static bool is_within(const proof *x, const tp_statement *loop, tp_expr turn)
 /* Does e speak of what is another thing in the next turn? */
 static bool is_renewed(const proof *x, tp_expr turn, tp_expr e)
 {
-    bool any = false;
+    bool any = fleet_mentions_last(x, e);
     for (uint32_t i = 0; i < x->f->kept.len && !any; i++) {
         const tp_kept *k = &x->f->kept.at[i];
         any = (is_said(k, turn) || (k->loop && is_within(x, k->loop, turn))) &&
@@ -161,7 +165,16 @@ static tp_expr said_of_next(proof *x, tp_expr turn, tp_expr guard, tp_expr e)
             if (fleet_follows(x, &guard, 1, tp_op2(p, TP_E_EQ, e, turned(p, k->left, by, size))))
                 return turned(p, k->head, by, size);
     }
-    return e;
+    const tp_expr_node n = *tp_expr_get(p, e); /* what it is made of */
+    if (n.op == TP_E_SYM || n.op == TP_E_CONST)
+        return e;
+    tp_expr part[3] = {n.a, n.b, n.c};
+    for (uint32_t i = 0; i < 3; i++)
+        part[i] = said_of_next(x, turn, guard, part[i]);
+    return n.op == TP_E_READ  ? tp_read(p, (uint32_t)n.value, 3, part)
+           : n.op == TP_E_ITE ? tp_ite(p, part[0], part[1], part[2])
+           : part[1].id       ? tp_op2(p, n.op, part[0], part[1])
+                              : tp_op1(p, n.op, part[0]);
 }
 
 static void say_place(proof *x, tp_expr turn, tp_expr guard, tp_place *at)

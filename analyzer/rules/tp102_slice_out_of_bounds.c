@@ -126,6 +126,7 @@ const tp_rule tp_rule_tp102_slice_out_of_bounds = {
     .slug = "slice-out-of-bounds",
     .title = "every slice of a ref in the body stays inside it",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

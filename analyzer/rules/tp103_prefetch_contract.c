@@ -129,6 +129,7 @@ const tp_rule tp_rule_tp103_prefetch_contract = {
     .slug = "prefetch-contract",
     .title = "prefetched tables are read inside their entries",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

@@ -173,6 +173,7 @@ const tp_rule tp_rule_tp104_index_overflow = {
     .slug = "index-overflow",
     .title = "no int32 overflow in index maps, window starts, and the body integers of masks and indices",
     .severity = TP_ERROR,
+    .follows = true,
     .for_equality = true,
     .per_dtype = true,
     .why = "Device index arithmetic is int32: a product that passes 2^31 wraps and the window lands somewhere else.",

@@ -181,6 +181,7 @@ const tp_rule tp_rule_tp105_division_by_zero = {
     .slug = "division-by-zero",
     .title = "no integer division or remainder by zero in the domain",
     .severity = TP_ERROR,
+    .follows = true,
     .for_equality = true,
     .per_dtype = true,
     .why = "Integer division by zero has no defined result on the device; the window lands anywhere.",

@@ -31,6 +31,7 @@ const tp_rule tp_rule_tp108_false_multiple = {
     .slug = "false-multiple",
     .title = "what multiple_of claims of a start is so",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

@@ -244,6 +244,7 @@ const tp_rule tp_rule_tp202_slice_alignment = {
     .slug = "slice-alignment",
     .title = "copies move whole tiles, or parts of one",
     .severity = TP_ERROR,
+    .follows = true,
     .hardware = true,
     .per_dtype = true,
     .why = "Memory is tiled in the last two dimensions: 128 lanes, and 8 rows (of 8-bit types 32, of 4-bit types 64 "

@@ -206,6 +206,7 @@ const tp_rule tp_rule_tp203_load_alignment = {
     .slug = "load-alignment",
     .title = "loads and stores whose start is computed begin at a tile",
     .severity = TP_ERROR,
+    .follows = true,
     .hardware = true,
     .per_dtype = true,
     .as_written = true,

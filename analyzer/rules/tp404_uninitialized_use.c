@@ -10,6 +10,7 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .slug = "uninitialized-use",
     .title = "no value from unwritten scratch or an unwritten output window is used",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

@@ -10,6 +10,7 @@ const tp_rule tp_rule_tp501_padding_leak = {
     .slug = "padding-leak",
     .title = "no element from outside an array reaches a result or a decision",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

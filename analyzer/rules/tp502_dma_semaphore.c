@@ -11,6 +11,7 @@ const tp_rule tp_rule_tp502_dma_semaphore = {
     .slug = "dma-semaphore",
     .title = "every copy that is started is waited for, and no wait lasts for ever",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .why = "A wait for more bytes than the copies in flight bring stops the machine for good. A copy that nobody waits "

@@ -17,6 +17,7 @@ const tp_rule tp_rule_tp503_undefined_source = {
     .slug = "undefined-source",
     .title = "no masked-off lane of a load and no cast out of range reaches a result or a decision",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .per_dtype = true,

@@ -11,6 +11,7 @@ const tp_rule tp_rule_tp504_in_flight = {
     .slug = "in-flight",
     .title = "no memory is used while a copy moves it",
     .severity = TP_ERROR,
+    .follows = true,
     .traps = true,
     .for_equality = true,
     .why = "A copy reads its source and writes its destination at any time between its start and the wait that settles "

@@ -221,12 +221,33 @@ def ragged_of_any_tables(contracts, module=ragged_kernel):
     return judged(specs, [])
 
 
-def test_ragged_paged_attention_reads_and_slices_within_any_tables():
-    """Which sequence is next SMEM keeps, and a loop that ends by a flag: the copies stay unknown, and what they leave, with the reason."""
+def test_ragged_paged_attention_is_proven_for_any_tables():
+    """Which sequence is next SMEM keeps, and a loop that ends by a flag. What rows of scratch the sequences of a step wrote stays unknown."""
     report = ragged_of_any_tables(RAGGED_CONTRACTS)
     assert not report.of("violated"), report
-    assert {f.rule for f in report.of("unknown")} <= {"TP401", "TP404", "TP501", "TP502", "TP504"}, report
-    assert {f.rule for f in report.of("proven")} >= {"TP102", "TP103"} and all(f.reason for f in report.of("unknown")), report
+    assert {f.rule for f in report.of("unknown")} <= {"TP404"} and len(report.of("unknown")) <= 3, report
+    assert {f.rule for f in report.of("proven")} >= {"TP102", "TP103", "TP502", "TP504"} and all(f.reason for f in report.of("unknown")), report
+
+
+RAGGED_DEFECTS_OF_ANY_TABLES = [
+    ("        next_async_copy_kv.start()\n", "        pass\n"), ("  seq_buf_idx_ref[1] = buf_idx\n", ""),
+    ("    for async_copy in self._async_copies:\n      async_copy.wait()\n", ""),
+    ("      @pl.when(next_heads_blk_idx < num_heads_blks)", "      @pl.when(next_heads_blk_idx <= num_heads_blks)"),
+    ("  @pl.when(heads_blk_idx + q_blk_idx == 0)", "  @pl.when(heads_blk_idx + q_blk_idx <= 1)"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), RAGGED_DEFECTS_OF_ANY_TABLES)
+def test_a_defect_in_the_copies_of_ragged_attention_is_not_proven_for_any_tables(tmp_path, old, new):
+    report = ragged_of_any_tables(RAGGED_CONTRACTS, changed(ragged_kernel, tmp_path, old, new)[0])
+    assert {f.rule for f in report.of("violated", "unknown")} & {"TP502", "TP504"}, report
+
+
+@pytest.mark.parametrize(("without", "proven"), [("C3", set()), ("C4", {"TP502", "TP504"})])
+def test_the_copies_of_ragged_attention_rest_on_sequences_that_are_not_empty(without, proven):
+    """Where the last one ends does not matter to them: by hand, all 456,960 tables of few lengths agree."""
+    report = ragged_of_any_tables([c for c in RAGGED_CONTRACTS if c["id"] != without])
+    assert {f.rule for f in report.of("proven")} & {"TP502", "TP504"} == proven, report
 
 
 def test_a_sequence_too_far_is_not_proven_for_any_tables(tmp_path):

@@ -43,6 +43,7 @@ typedef enum shape {
     KEPT_IN_SOME,
     TESTED,      /* in a `while` that a test ends, behind it, */
     TESTED_ALSO, /* ... both; a flag of what a turn made ends it, too */
+    LEAPING,     /* behind a `while` whose test looks at what the last turn may have made of the turn's number */
     SHAPES
 } shape;
 
@@ -83,8 +84,25 @@ static const char *tested_spec(tp_arena *a, uint32_t s, uint32_t r, int64_t star
         .p;
 }
 
+/* Turn t of a `while`, which may end before N turns: then t leaps to N + r. */
+static const char *leaping_spec(tp_arena *a, uint32_t s, uint32_t r, int64_t start, int64_t extent)
+{
+    return tp_printf(a,
+                     "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 0, "
+                     "\"max\": 1000}}, \"grid\": [{\"axis\": \"i\", \"steps\": \"1\"}], \"inputs\": [], \"outputs\": "
+                     "[{\"name\": \"o\", \"dtype\": \"int32\", \"shape\": [2], \"block_shape\": [2], \"index_map\": "
+                     "[\"i\"]}], \"scratch\": [{\"name\": \"buf\", \"dtype\": \"int32\", \"shape\": [%lld]}], "
+                     "\"kernel\": [\"o[...] = 0\", \"s = full((), %lld, int32)\", \"r = full((), 1, int32)\", \"t = "
+                     "full((), 0, int32)\", \"while t < N:\", \"    next = %s\", \"    r = %s\", \"    s = next\", "
+                     "\"    t = where(s == 2, N + r, t + 1)\", \"buf[maximum(t - N, 0)] = 1\"]}",
+                     (long long)extent, (long long)start, UPDATES[s], HELPERS[r])
+        .p;
+}
+
 static const char *spec_of(tp_arena *a, uint32_t s, uint32_t r, int64_t start, int64_t extent, shape how)
 {
+    if (how == LEAPING)
+        return leaping_spec(a, s, r, start, extent);
     if (how >= TESTED)
         return tested_spec(a, s, r, start, extent, how == TESTED_ALSO);
     if (how >= KEPT)

@@ -7,8 +7,8 @@
  * do with each other, one is tried; of those that go wrong in their first step by the same first statements, the
  * shortest. TEST_EVERY=1: all of them (make boxes); else every so many, from the one that TEST_SEED names.
  *
- * One slot also goes through two loops: for each of any number of rows a loop of as many turns as a table says. There
- * the search goes through all tables of few small entries. */
+ * One slot also goes through two loops: for each of any number of rows, or in each step, a loop of as many turns as a
+ * table says, which a range, a test or a flag ends. There the search goes through all tables of few small entries. */
 #include "tests/unit/replay.h"
 
 enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 6007 };
@@ -27,6 +27,8 @@ static const char *const GUARDS_IN_ROWS[] = {NULL, "g + i == 0", "g + i > 0", "g
                                              "g == N - 1 and i == rows[g] - 1"};
 /* NO_ROWS: steps, or turns of one loop. ALL: no row is empty. */
 typedef enum row_kind { NO_ROWS, EACH, ALL } row_kind;
+/* What ends the turns: their number; a test that counts them, `while i + 1 <= N`; a flag, which does not. */
+typedef enum turns_end { BY_RANGE, BY_TEST, BY_FLAG, TURNS_END } turns_end;
 
 typedef struct op {
     kind kind;
@@ -52,12 +54,13 @@ static const alphabet ALPHABETS[] = {
 typedef struct program {
     op ops[MOST_OPS];
     uint32_t n;
-    bool one;     /* one semaphore for both buffers, else one each */
-    bool carried; /* steps are turns of a loop, which carries the slot */
-    bool kept;    /* steps keep the slot in SMEM; turns, if it is carried */
-    bool late;    /* and the first one of them does not turn it */
-    row_kind by;  /* turns are those of a loop in a loop; carried, and not late */
-    bool tested;  /* a test ends the turns: `while i + 1 <= N`; carried */
+    bool one;      /* one semaphore for both buffers, else one each */
+    bool carried;  /* steps are turns of a loop, which carries the slot */
+    bool kept;     /* steps keep the slot in SMEM; turns, if it is carried */
+    bool late;     /* and the first one of them does not turn it */
+    row_kind by;   /* turns are those of a loop in a loop; carried, and not late */
+    turns_end end; /* carried */
+    bool steps;    /* rows are steps, which keep the slot in SMEM for each other */
 } program;
 
 /* So many steps or turns; of rows in each. */
@@ -193,15 +196,23 @@ static unsigned all_schedules(const program *p, const extent *e)
 /* What is before the statements: the slot, kept in SMEM or not; the loop around, if there is one. */
 static const char *before(tp_arena *a, const program *p)
 {
-    const char *margin = p->by ? "    " : "", *count = p->by ? "rows[g]" : "N";
+    const char *margin = p->by && !p->steps ? "    " : "", *count = p->by ? "rows[g]" : "N";
     tp_buf b = {.arena = a};
     if (!p->carried)
         return p->kept ? ", \"if i == 0:\", \"    state[0] = 0\", \"s = state[0]\"" : "";
-    tp_buf_printf(&b, ", \"%s\"", p->kept ? "state[0] = 0" : "s = full((), 0, int32)");
-    if (p->by)
+    if (p->steps)
+        tp_buf_printf(&b, ", \"if g == 0:\", \"    state[0] = 0\"%s", p->kept ? "" : ", \"s = state[0]\"");
+    else
+        tp_buf_printf(&b, ", \"%s\"", p->kept ? "state[0] = 0" : "s = full((), 0, int32)");
+    if (p->by && !p->steps)
         tp_buf_printf(&b, ", \"for g in range(N):\"");
-    if (p->tested)
-        tp_buf_printf(&b, ", \"%si = full((), 0, int32)\", \"%swhile i + 1 <= %s:\"", margin, margin, count);
+    if (p->end)
+        tp_buf_printf(&b, ", \"%si = full((), 0, int32)\"", margin);
+    if (p->end == BY_FLAG)
+        tp_buf_printf(&b, ", \"%sdone = full((), 0, int32)\", \"%swhile (done == 0) & (i < %s):\"", margin, margin,
+                      count);
+    else if (p->end)
+        tp_buf_printf(&b, ", \"%swhile i + 1 <= %s:\"", margin, count);
     else
         tp_buf_printf(&b, ", \"%sfor i in range(%s):\"", margin, count);
     if (p->kept)
@@ -216,7 +227,7 @@ static const char *guard_of(const program *p, when w)
 
 static const char *spec_of(tp_arena *a, const program *p)
 {
-    const char *turn = p->by ? "        " : p->carried ? "    " : "";
+    const char *turn = p->by && !p->steps ? "        " : p->carried ? "    " : "";
     tp_buf b = {.arena = a};
     for (uint32_t k = 0; k < p->n; k++) {
         const op *o = &p->ops[k];
@@ -237,8 +248,12 @@ static const char *spec_of(tp_arena *a, const program *p)
         tp_buf_printf(&b, ", \"%ss = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
     if (p->kept)
         tp_buf_printf(&b, ", \"%sstate[0] = %s\"", turn, p->late ? "1 - s if i > 0 else s" : "1 - s");
-    if (p->tested)
+    if (p->end == BY_FLAG)
+        tp_buf_printf(&b, ", \"%sdone = where(i + 1 < %s, done, 1)\"", turn, p->by ? "rows[g]" : "N");
+    if (p->end)
         tp_buf_printf(&b, ", \"%si = i + 1\"", turn);
+    if (p->steps && !p->kept)
+        tp_buf_printf(&b, ", \"state[0] = s\"");
     return tp_printf(a,
                      "{\"tileproof\": 1, \"name\": \"box\", \"target\": \"none\", \"sizes\": {\"N\": {\"min\": 1}}, "
                      "\"grid\": [{\"axis\": \"%s\", \"steps\": \"%s\"}], %s\"inputs\": [{\"name\": \"x\", \"dtype\": "
@@ -248,14 +263,21 @@ static const char *spec_of(tp_arena *a, const program *p)
                      "\"memory_space\": \"dma_semaphore\", \"shape\": [2]}, {\"name\": \"count\", \"memory_space\": "
                      "\"semaphore\", \"shape\": [2]}, {\"name\": \"state\", \"dtype\": \"int32\", \"shape\": [1], "
                      "\"memory_space\": \"smem\"}], \"kernel\": [\"o[...] = 0\"%s%.*s]}",
-                     p->carried ? "t" : "i", p->carried ? "1" : "N",
+                     p->steps     ? "g"
+                     : p->carried ? "t"
+                                  : "i",
+                     p->carried && !p->steps ? "1" : "N",
                      p->by ? tp_printf(a,
                                        "\"scalar_prefetch\": [{\"name\": \"rows\", \"dtype\": \"int32\", \"shape\": "
                                        "[\"N\"], \"values\": {\"min\": %d, \"max\": 1000}}], ",
                                        p->by == ALL)
                                  .p
                            : "",
-                     p->carried ? "2" : "2 * N", p->carried ? "t" : "i", before(a, p), TP_FMT(tp_buf_view(&b)))
+                     p->carried && !p->steps ? "2" : "2 * N",
+                     p->steps     ? "g"
+                     : p->carried ? "t"
+                                  : "i",
+                     before(a, p), TP_FMT(tp_buf_view(&b)))
         .p;
 }
 
@@ -420,6 +442,41 @@ static void extend(program *p, const alphabet *by, tally *t)
     }
 }
 
+/* Loops, in loops and in steps: turns of one, of rows, the slot carried or in SMEM, by all that ends the turns. */
+enum { NSHAPES = 2 * TURNS_END * 5 };
+
+static program shape(uint32_t number)
+{
+    program p = {.carried = true, .kept = number % 2, .end = number / 2 % TURNS_END};
+    uint32_t rows = number / 2 / TURNS_END;
+    p.by = rows < 3 ? rows : rows - 2;
+    p.steps = rows >= 3;
+    return p;
+}
+
+/* The program of two buffers that is right, and those that differ from it in one statement. */
+static void near_right(program *p, tally *t)
+{
+    static const op RIGHT[] = {{START, FIRST, 2}, {START, NOT_LAST, 3}, {USE, ALWAYS, 2}};
+    const alphabet *by = ALPHABETS;
+    enum { N = 3, NEAR = 4 /* so many times as often */ };
+    for (uint32_t where = 0; where <= N; where++)
+        for (uint32_t more = 0; more < 3; more++) /* one fewer, another one, one more */
+            for (uint32_t i = 0; i < (more ? by->nkinds * by->nguards * by->nslots : 1); i++) {
+                op o = {by->kinds[i / by->nslots / by->nguards], by->guards[i / by->nslots % by->nguards],
+                        by->slots[i % by->nslots]};
+                p->n = 0;
+                for (uint32_t k = 0; k <= N; k++) {
+                    if (k == where && more)
+                        p->ops[p->n++] = o;
+                    if (k < N && (k != where || more == 2))
+                        p->ops[p->n++] = RIGHT[k];
+                }
+                if ((more == 2 || where < N) && t->at++ % (t->every > NEAR ? t->every / NEAR : 1) == 0)
+                    judge(p, t);
+            }
+}
+
 static void lint_says_what_all_schedules_do(void **unused)
 {
     (void)unused;
@@ -436,15 +493,18 @@ static void lint_says_what_all_schedules_do(void **unused)
             extend(&(program){.one = one, .carried = true, .late = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .kept = true, .late = true}, &ALPHABETS[i], &t);
             extend(&(program){.one = one, .carried = true, .kept = true, .late = true}, &ALPHABETS[i], &t);
-            for (row_kind by = EACH; by <= ALL; by++) {
-                extend(&(program){.one = one, .carried = true, .by = by}, &ALPHABETS[i], &t);
-                extend(&(program){.one = one, .carried = true, .kept = true, .by = by}, &ALPHABETS[i], &t);
+            for (uint32_t n = 0; n < NSHAPES; n++) {
+                program p = shape(n);
+                p.one = one;
+                if (p.end == BY_FLAG ? p.by == EACH && !p.kept : !p.steps) /* the others are near_right() alone */
+                    extend(&p, &ALPHABETS[i], &t);
             }
-            for (row_kind by = NO_ROWS; by <= ALL; by++) {
-                extend(&(program){.one = one, .carried = true, .by = by, .tested = true}, &ALPHABETS[i], &t);
-                extend(&(program){.one = one, .carried = true, .kept = true, .by = by, .tested = true}, &ALPHABETS[i],
-                       &t);
-            }
+        }
+    for (uint32_t one = 0; one < 2; one++)
+        for (uint32_t n = 0; n < NSHAPES; n++) {
+            program p = shape(n);
+            p.one = one;
+            near_right(&p, &t);
         }
     print_message(
         "flight box: %llu programs, %llu right, %llu wrong; %llu proven, %llu violated, unknown: %llu right, %llu "
