@@ -614,7 +614,7 @@ static bool shows_argument(tp_machine *m, const tp_inst *i)
 void tp_settle(tp_machine *m, tp_vid v)
 {
     const tp_inst *i = v < 0 ? NULL : m->values[v].waits;
-    if (!i || tp_fuse_settles(m, v))
+    if (!i || tp_quick_settles(m, v) || tp_fuse_settles(m, v))
         return;
     tp_end_waiting(m, &m->values[v]);
     if (!shows_argument(m, i))

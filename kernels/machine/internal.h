@@ -690,6 +690,8 @@ const tp_quick *tp_quick_of(const tp_machine *m, const tp_inst *i);
  * wait, for which all is ready; NOT_QUICK: nothing was done. */
 typedef enum tp_quickly { TP_NOT_QUICK, TP_DONE, TP_LOAD_NOW, TP_COMPUTE_NOW } tp_quickly;
 tp_quickly tp_quick_exec(tp_machine *m, const tp_quick *q);
+/* Compute v, which waits, of few elements whose arguments are there; false: nothing was done. */
+bool tp_quick_settles(tp_machine *m, tp_vid v);
 
 /* shapes.c: primitives of the class MOVE, and iota. */
 void tp_exec_move(tp_machine *m, const tp_inst *i);

@@ -21,8 +21,7 @@ enum { FEW = 2048 }; /* more may wait for who looks at them */
 static tp_loop loop_of(const tp_machine *m, const tp_inst *i, bool divides)
 {
     const tp_cells *out = &m->values[i->out];
-    bool number = out->dtype == TP_F32 || out->dtype == TP_F64 || out->n == 1; /* of others the range may be enough */
-    if (!tp_prim_is_elementwise(i->prim) || i->nargs < 1 || i->nargs > 2 || !number || !out->n ||
+    if (!tp_prim_is_elementwise(i->prim) || i->nargs < 1 || i->nargs > 2 || !out->n ||
         out->n >= (m->request->strip ? 2 : FEW) || m->fixed[i->out] != TP_VARIES)
         return NULL;
     for (uint32_t a = 0; a < i->nargs; a++)
@@ -41,12 +40,13 @@ static tp_quick quick_of(const tp_machine *m, const tp_inst *i)
         n += m->values[i->args[a]].n;
     tp_quick q = {.inst = i, .out = &m->values[i->out], .due = {tp_work_of(m, i), 8 + (int64_t)n / 32}};
     bool divides = i->nargs && tp_prim_divides(i->prim) && !tp_is_float(m->values[i->args[0]].dtype);
-    q.loop = loop_of(m, i, divides);
+    bool number = q.out->dtype == TP_F32 || q.out->dtype == TP_F64 || q.out->n == 1;
+    q.loop = number || !divides ? loop_of(m, i, divides) : NULL;
     q.ends = m->fixed[i->out] != TP_VARIES || (m->repeats && m->repeats[i->out]);
     q.a = q.loop ? &m->values[i->args[0]] : NULL;
     q.b = q.loop && i->nargs > 1 ? &m->values[i->args[1]] : NULL;
     bool floats = tp_is_float(m->values[i->out].dtype) && m->fixed[i->out] == TP_VARIES;
-    if (q.loop)
+    if (q.loop && number) /* of others the range may be enough */
         q.way = divides ? BY_DIVISION : BY_LOOP;
     else if (i->prim == TP_P_LOAD && !i->nargs && !i->access->guarded)
         q.way = BY_LOAD;
@@ -147,22 +147,45 @@ static side side_of(const tp_cells *c, size_t row)
     return (side){c->data, (c->viewed ? c->pitch : (ptrdiff_t)row) * size, c->viewed && c->flat_row};
 }
 
-static bool by_loop(tp_machine *m, const tp_quick *q)
+/* Are the arguments of its loop there? */
+static bool may_loop(const tp_quick *q)
+{
+    return is_there(q->a) && (!q->b || is_there(q->b));
+}
+
+static void run_loop(const tp_quick *q)
 {
     const tp_cells *a = q->a, *b = q->b;
-    tp_cells *out = q->out;
-    if (!is_there(a) || (b && !is_there(b)) || (q->way == BY_DIVISION && *(const int32_t *)b->data == 0))
-        return false;
-    begin(m, q);
+    const tp_cells *out = q->out;
     if (out->n == 1) {
         q->loop(&TP_ONE_ROW, 1, a->data, false, b ? b->data : NULL, false, out->data);
-        return true;
+        return;
     }
     bool rows = a->viewed || (b && b->viewed);
     size_t row = rows && out->rank ? (size_t)out->dims[out->rank - 1] : out->n, n = out->n / row;
     side x = side_of(a, row), y = b ? side_of(b, row) : (side){NULL, 0, false};
     tp_rows of = {n, x.pitch, y.pitch, (ptrdiff_t)(row * tp_dtype_size(out->dtype))};
     q->loop(rows ? &of : &TP_ONE_ROW, row, x.data, x.one, y.data, y.one, out->data);
+}
+
+static bool by_loop(tp_machine *m, const tp_quick *q)
+{
+    if (!may_loop(q) || (q->way == BY_DIVISION && *(const int32_t *)q->b->data == 0))
+        return false;
+    begin(m, q);
+    run_loop(q);
+    return true;
+}
+
+bool tp_quick_settles(tp_machine *m, tp_vid v)
+{
+    const tp_quick *q = m->quick ? &m->quick[v] : NULL;
+    if (!q || !q->loop || q->way == BY_DIVISION || q->inst != q->out->waits || !may_loop(q))
+        return false;
+    tp_end_waiting(m, q->out);
+    q->out->viewed = false;
+    q->out->data = q->out->own;
+    run_loop(q);
     return true;
 }
 
