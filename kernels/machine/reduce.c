@@ -297,7 +297,7 @@ static bool extreme_sixteen(tp_prim prim, const float *const *rows, size_t n, fl
 /* May they be reduced sixteen at a time? More of longer rows come slower than four. */
 static bool are_short(tp_prim prim, size_t n)
 {
-    enum { SHORT = 128 };
+    enum { SHORT = 32 };
     return n <= SHORT && (prim == TP_P_SUM || n >= TP_SIXTEEN);
 }
 
