@@ -393,7 +393,7 @@ static bool turns(proof *x, flight_span s, tp_expr turn, tp_expr count, fleet *a
     const tp_flow_turns *tested = count.id ? NULL : fleet_tested(x, turn);
     fleet left = {0}, aside = {0}, rest = {0}, now = {0};
     put_aside(x, s, turn, all, &aside, &rest);
-    bool tells = tested || (fleet_is_axis(x, turn) && x->f->kept.len), /* it is said over more than their number */
+    bool tells = tested || (fleet_is_axis(x, turn) && x->f->kept.len && !x->guessing), /* more than their number does */
         good = tells && leaves_demanded(x, s, turn, count, &rest, &aside, &left, &now);
     if (!good && keeps_all(x, s, turn, all))
         return true;
