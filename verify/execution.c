@@ -253,6 +253,26 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
     return f;
 }
 
+/* Did ordinary inputs agree in every case in which this output differs? */
+static bool is_seldom(const tp_equiv *e, tp_str output)
+{
+    for (uint32_t i = 0; i < e->cases.len; i++)
+        for (uint32_t j = 0; j < e->cases.at[i].outputs.len; j++) {
+            const tp_output_diff *d = &e->cases.at[i].outputs.at[j];
+            if (d->tier == TP_TIER_DIFFERENT && tp_str_eq(d->name, output) && d->family == TP_INPUT_NORMAL)
+                return false;
+        }
+    return true;
+}
+
+static void name_inputs(tp_arena *a, const tp_case_result *r, tp_finding *f)
+{
+    const tp_output_diff *d = worst_output(r, false);
+    if (d->tier == TP_TIER_DIFFERENT && d->family != TP_INPUT_NORMAL)
+        f->witness->detail = tp_printf(a, "%.*s; the inputs have %s there: with ordinary ones it agrees",
+                                       TP_FMT(f->witness->detail), tp_input_words(d->family));
+}
+
 /* Where the two part; the shrunk case is run once more for its residues. */
 static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r, tp_finding *f)
 {
@@ -477,8 +497,13 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
                      tp_str_eq(into->at[j].message, f.message);
         if (known)
             continue;
-        if (r.outcome == TP_DIFFERENT && !r.the_case->near && !f.help.n)
+        bool seldom = r.outcome == TP_DIFFERENT && is_seldom(e, f.subject);
+        if (seldom)
+            name_inputs(a, &r, &f);
+        if (r.outcome == TP_DIFFERENT && !r.the_case->near && !f.help.n) {
             add_blame(a, o, &r, &f);
+            f.help = seldom ? TP_S("") : f.help; /* what is in a wrong place differs with any numbers */
+        }
         tp_push(a, *into, f);
     }
 }

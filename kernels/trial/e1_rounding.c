@@ -39,9 +39,11 @@ static void merge(tp_output_diff *into, const tp_output_diff *d, tp_input_family
     bool tame = tp_input_tame(family), real = d->differing > d->overflowed,
          overflows = into->overflows || (d->overflows && family != TP_INPUT_THRESHOLDS),
          known = into->tier == TP_TIER_DIFFERENT && (!real || into->differing > into->overflowed);
-    if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known)
+    bool agreed = into->tier == TP_TIER_EQUAL;
+    if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known) {
         *into = *d;
-    else if (d->tier == TP_TIER_EQUAL)
+        into->family = agreed ? family : TP_INPUT_NORMAL;
+    } else if (d->tier == TP_TIER_EQUAL)
         into->ratio = fmax(into->ratio, d->ratio);
     bool one_sign = family == TP_INPUT_SIGNS || family == TP_INPUT_OPPOSITE;
     if (one_sign && d->tier == TP_TIER_EQUAL) /* where counts are largest */

@@ -88,6 +88,30 @@ typedef enum tp_tier {
 } tp_tier;
 const char *tp_tier_name(tp_tier t);
 
+/* What the numbers of inputs are like. */
+typedef enum tp_input_family {
+    TP_INPUT_NORMAL,   /* floats normal, integers in [-8, 8], bools fair */
+    TP_INPUT_WIDE,     /* magnitudes from 2^-6 to 2^6, both signs */
+    TP_INPUT_CANCEL,   /* pairs of neighbours that nearly cancel, ±0, equal values */
+    TP_INPUT_INTEGERS, /* floats are integers in [-range, range] */
+    TP_INPUT_SMALL,    /* multiples of 1/64 in (-1, 1), no 0 */
+    /* what stands where in its array decides; integers stay within [-8, 8] */
+    TP_INPUT_ASCENDING, /* along every dimension: a maximum moves in every block */
+    TP_INPUT_DESCENDING,
+    TP_INPUT_SPIKES,   /* small, with an element in 16 and a row in 8 that stands out */
+    TP_INPUT_TIES,     /* -1, 0 and 1: many equal maxima; integers 0 and 1 */
+    TP_INPUT_ZEROS,    /* bools false: masked wholly */
+    TP_INPUT_CONSTANT, /* rows of one value, bools too */
+    TP_INPUT_SIGNS,    /* of one sign: the first input negative, the second positive, … */
+    TP_INPUT_POWERS,   /* of two, from 1/16 to 16, both signs */
+    TP_INPUT_LARGE,    /* normal, times 12: exp matters */
+    TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
+    /* what the text says decides: */
+    TP_INPUT_THRESHOLDS, /* at, around and beyond constants that the input meets; normal where it meets none */
+    TP_INPUT_FRACTIONS,  /* multiples of 1/64 in (0, 1), which have roots and logarithms; integers from 1 on, bools true
+                          */
+} tp_input_family;
+
 /* Buckets of errors in units of the last place: 0, up to 1/2, 1, 2, 4, …, more. */
 enum { TP_ULP_BUCKETS = 10 };
 
@@ -116,6 +140,7 @@ typedef struct tp_output_diff {
     uint64_t valueless;           /* of those: no value where the reference has a number */
     uint64_t undefined;           /* elements, compared or not, for which the reference has no number */
     tp_str reason;                /* INCONCLUSIVE */
+    tp_input_family family;       /* DIFFERENT, and the inputs before agreed: it differs on those of this family */
 } tp_output_diff;
 
 /* E3: residues of kernel and reference. */
@@ -269,28 +294,6 @@ void tp_equiv_blame(tp_arena *a, const tp_equiv_options *o, tp_case_result *r);
 
 /* ---- inputs ---- */
 
-typedef enum tp_input_family {
-    TP_INPUT_NORMAL,   /* floats normal, integers in [-8, 8], bools fair */
-    TP_INPUT_WIDE,     /* magnitudes from 2^-6 to 2^6, both signs */
-    TP_INPUT_CANCEL,   /* pairs of neighbours that nearly cancel, ±0, equal values */
-    TP_INPUT_INTEGERS, /* floats are integers in [-range, range] */
-    TP_INPUT_SMALL,    /* multiples of 1/64 in (-1, 1), no 0 */
-    /* what stands where in its array decides; integers stay within [-8, 8] */
-    TP_INPUT_ASCENDING, /* along every dimension: a maximum moves in every block */
-    TP_INPUT_DESCENDING,
-    TP_INPUT_SPIKES,   /* small, with an element in 16 and a row in 8 that stands out */
-    TP_INPUT_TIES,     /* -1, 0 and 1: many equal maxima; integers 0 and 1 */
-    TP_INPUT_ZEROS,    /* bools false: masked wholly */
-    TP_INPUT_CONSTANT, /* rows of one value, bools too */
-    TP_INPUT_SIGNS,    /* of one sign: the first input negative, the second positive, … */
-    TP_INPUT_POWERS,   /* of two, from 1/16 to 16, both signs */
-    TP_INPUT_LARGE,    /* normal, times 12: exp matters */
-    TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
-    /* what the text says decides: */
-    TP_INPUT_THRESHOLDS, /* at, around and beyond constants that the input meets; normal where it meets none */
-    TP_INPUT_FRACTIONS,  /* multiples of 1/64 in (0, 1), which have roots and logarithms; integers from 1 on, bools true
-                          */
-} tp_input_family;
 enum {
     TP_INPUT_FIRST_PLACED = TP_INPUT_ASCENDING,
     TP_INPUT_PLACED = TP_INPUT_OPPOSITE + 1 - TP_INPUT_FIRST_PLACED,
@@ -300,6 +303,8 @@ enum {
 #define TP_INPUT_BIT(family) (1u << (family))
 /* What reports and `run --fill` call it; false: there is none of that name. */
 const char *tp_input_name(tp_input_family family);
+/* "many equal elements": what such inputs have. */
+const char *tp_input_words(tp_input_family family);
 bool tp_input_find(tp_str name, tp_input_family *out);
 /* Are its floats so small that infinity or NaN, where the reference has a number, is no mere overflow? */
 bool tp_input_tame(tp_input_family family);

@@ -234,6 +234,31 @@ const char *tp_input_name(tp_input_family family)
     return NAMES[family];
 }
 
+const char *tp_input_words(tp_input_family family)
+{
+    static const char *const WORDS[] = {
+        [TP_INPUT_NORMAL] = "random numbers",
+        [TP_INPUT_WIDE] = "numbers of very different size",
+        [TP_INPUT_CANCEL] = "neighbours that nearly cancel, or are equal",
+        [TP_INPUT_INTEGERS] = "integers",
+        [TP_INPUT_SMALL] = "small numbers",
+        [TP_INPUT_ASCENDING] = "elements that ascend",
+        [TP_INPUT_DESCENDING] = "elements that descend",
+        [TP_INPUT_SPIKES] = "a few elements that stand out",
+        [TP_INPUT_TIES] = "many equal elements",
+        [TP_INPUT_ZEROS] = "nothing but zeros",
+        [TP_INPUT_CONSTANT] = "rows of one value",
+        [TP_INPUT_SIGNS] = "one sign each",
+        [TP_INPUT_POWERS] = "powers of two",
+        [TP_INPUT_LARGE] = "large numbers",
+        [TP_INPUT_OPPOSITE] = "one sign each",
+        [TP_INPUT_THRESHOLDS] = "numbers that the spec compares them with",
+        [TP_INPUT_FRACTIONS] = "numbers between 0 and 1",
+    };
+    static_assert(sizeof WORDS / sizeof *WORDS == TP_INPUT_FAMILIES, "words for every family");
+    return WORDS[family];
+}
+
 bool tp_input_find(tp_str name, tp_input_family *out)
 {
     for (int f = 0; f < TP_INPUT_FAMILIES; f++)
