@@ -84,6 +84,15 @@ tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit)
     return a;
 }
 
+tp_arena *tp_arena_part(tp_arena *whole)
+{
+    size_t left = tp_arena_left(whole);
+    tp_arena *a = tp_arena_child(whole);
+    a->of_budget = whole->of_budget;
+    a->limit = left == SIZE_MAX ? 0 : left;
+    return a;
+}
+
 void tp_arena_join(tp_arena *parent, tp_arena *a)
 {
     tp_assert(!a->parent && !a->top);

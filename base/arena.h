@@ -24,6 +24,8 @@ tp_arena *tp_arena_child(tp_arena *parent);
 /* The same with a limit of its own, for runs whose arrays may be large: at most
  * `limit` bytes, and no more than most of what the budget leaves. */
 tp_arena *tp_arena_child_limited(tp_arena *parent, size_t limit);
+/* A child for work whose memory goes back before the parent's: it may take what the parent may. */
+tp_arena *tp_arena_part(tp_arena *whole);
 /* Who refused, where tp_try() on this arena ended with TP_E_MEMORY: what to do about it depends on that. */
 typedef enum tp_refusal {
     TP_REFUSED_BY_SYSTEM,

@@ -149,6 +149,7 @@ typedef struct tp_run_request {
     tp_garbage garbage;
     tp_domain *domain;     /* rides along; NULL: none */
     tp_planes *meanings;   /* with a domain, per array: planes of inputs are read, those of outputs are written */
+    tp_arena *results;     /* the memory of these; NULL: that of the run */
     tp_coverage *coverage; /* of the kernel; NULL: nobody counts */
     uint32_t short_row;    /* without one: rows of fewer elements are moved where longer ones are looked at; 0: 16 */
     uint32_t strip;        /* elements computed together: 0: 2048 of values of as many, else of all. With a domain:

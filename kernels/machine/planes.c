@@ -220,8 +220,9 @@ void tp_decide(tp_machine *m, const tp_cells *c)
 
 static void array_room(tp_machine *m, tp_ref *r)
 {
+    tp_arena *a = m->request->results ? m->request->results : m->arena;
     for (uint32_t p = 0; p < m->domain->nplanes; p++)
-        r->array_meaning->plane[p] = tp_alloc_array(m->arena, r->array->n, 8);
+        r->array_meaning->plane[p] = tp_alloc_array(a, r->array->n, 8);
 }
 
 void tp_planes_prepare(tp_machine *m, uint32_t operand)

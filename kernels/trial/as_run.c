@@ -51,9 +51,7 @@ void tp_trial_as_run(const tp_trial *x, const tp_sides *e, tp_input_family famil
                               .seed = x->o->seed + x->c->seed,
                               .max_steps = x->o->max_steps,
                               .garbage = e->garbage};
-    tp_status st = tp_machine_run(x->work, &request, &trap, NULL);
-    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
-        tp_leave(x->work, st);
+    tp_status st = tp_trial_run(x, &request, &trap, NULL);
     if (st == TP_E_TRAP)
         x->r->as_run =
             tp_printf(x->keep, "the case does not trap as it was verified, and does as `run` executes it: %.*s",

@@ -114,6 +114,7 @@ static bool is_different(const tp_case_result *r)
 static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbage)
 {
     tp_sides e = {.garbage = garbage};
+    tp_trial there = *x; /* where the reference is computed */
     tp_str why = {NULL, 0};
     tp_run_stats stats = {0};
     bool turns = false; /* of the reference, by rounding */
@@ -123,6 +124,7 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
         return false;
     }
     tp_status st = tp_trial_kernel(x, &e, compared ? tp_rounding_new(x->work) : NULL, &x->r->trap, &stats);
+    there.work = tp_arena_part(x->work);
     x->r->steps = stats.steps;
     keep_trap(x->keep, &x->r->trap);
     if (st == TP_E_LIMIT) {
@@ -133,7 +135,7 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
         tp_leave(x->work, st);
     } else if (!compared) {
         skip(x, TP_S("the spec has no \"reference\" to compare with; the run itself did not trap"));
-    } else if (!tp_trial_reference(x, &e, tp_rounding_new(x->work), &turns, &why)) {
+    } else if (!tp_trial_reference(&there, &e, tp_rounding_new(x->work), &turns, &why)) {
         skip(x, why);
     } else {
         compare_numbers(x, &e,
@@ -141,6 +143,7 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
                         : turns         ? TP_S("rounding may change a decision of the reference")
                                         : TP_S(""),
                         family);
+        tp_arena_free(there.work);
         if (family == TP_INPUT_NORMAL && !x->o->verified_alone &&
             (!x->c->near || is_different(x->r))) /* else nobody looks at the result */
             tp_trial_as_run(x, &e, family);

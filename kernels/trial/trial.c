@@ -23,6 +23,14 @@ tp_str tp_trial_left_out(tp_arena *keep, const tp_arena *work, const tp_equiv_op
     return tp_budget_or(keep, reason);
 }
 
+/* How work in x->work, or in a part of it, ended. */
+static tp_status ended(tp_arena *a, tp_status st)
+{
+    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
+        tp_leave(a, st);
+    return st;
+}
+
 bool tp_trial_in_memory(tp_arena *keep, const tp_case *c, const tp_equiv_options *o, tp_case_result *r,
                         void (*tier)(void *))
 {
@@ -85,12 +93,24 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
     return true;
 }
 
-/* The kernel on e->arrays, under a domain. */
 static tp_domain *constants_of(const tp_kernel *k, tp_domain *d)
 {
     if (d)
         d->float64 = tp_program_has(k->body, TP_F64);
     return d;
+}
+
+tp_status tp_trial_run(const tp_trial *x, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats)
+{
+    tp_arena *own = tp_arena_part(x->work);
+    tp_run_stats unseen;
+    stats = stats ? stats : &unseen;
+    tp_status st = ended(own, tp_machine_run(own, r, trap, stats));
+    if (st == TP_OK) { /* else the trap speaks of what lies there */
+        stats->moved = NULL;
+        tp_arena_free(own);
+    }
+    return st;
 }
 
 tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats)
@@ -102,12 +122,10 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
                               .max_steps = x->o->max_steps,
                               .domain = constants_of(x->c->kernel, d),
                               .meanings = e->got_meaning,
+                              .results = x->work,
                               .coverage = x->c->coverage,
                               .garbage = e->garbage};
-    tp_status st = tp_machine_run(x->work, &request, trap, stats);
-    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
-        tp_leave(x->work, st);
-    return st;
+    return tp_trial_run(x, &request, trap, stats);
 }
 
 bool tp_trial_comparable(const tp_case *c)
@@ -235,9 +253,7 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
                               .domain = constants_of(x->c->kernel, d),
                               .meanings = e->want_meaning,
                               .outputs = e->want};
-    tp_status st = tp_reference_run(x->work, &r);
-    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
-        tp_leave(x->work, st);
+    tp_status st = ended(x->work, tp_reference_run(x->work, &r));
     *why = r.why;
     if (undecided)
         *undecided = r.undecided;
@@ -249,8 +265,6 @@ tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e)
     const tp_kernel *k = x->c->kernel;
     tp_tensor *outputs = TP_NEWN(x->work, tp_tensor, k->noutputs);
     tp_reference_request r = {.kernel = k, .env = x->c->env, .arrays = e->arrays, .outputs = outputs, .single = true};
-    tp_status st = x->c->against ? TP_E_INPUT : tp_reference_run(x->work, &r);
-    if (st == TP_E_MEMORY || st == TP_E_BUDGET)
-        tp_leave(x->work, st);
+    tp_status st = x->c->against ? TP_E_INPUT : ended(x->work, tp_reference_run(x->work, &r));
     return st == TP_OK ? outputs : NULL;
 }

@@ -23,6 +23,8 @@ typedef struct tp_sides {
 
 /* Allocate, and fill the inputs. False with *why when an array does not fit. */
 bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, tp_sides *e, tp_str *why);
+/* tp_machine_run() in memory that goes back where it ends well; leaves with TP_E_MEMORY. */
+tp_status tp_trial_run(const tp_trial *x, const tp_run_request *r, tp_trap *trap, tp_run_stats *stats);
 /* The kernel on e->arrays. Leaves with TP_E_MEMORY. */
 tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap *trap, tp_run_stats *stats);
 /* The reference on e->arrays; *undecided (may be NULL): it decides by numbers

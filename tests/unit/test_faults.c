@@ -263,8 +263,9 @@ static unsigned times(tp_str s, const char *word)
 /* What was not proven or not executed for want of something is said to be so. */
 static bool proves_less(const attempt *t, const outcome *o)
 {
-    static const char *const WORDS[] = {"unknown",       "undecided",        "skipped",        "max-memory",
-                                        "out of memory", "without a solver", "lack of memory", "memory ran out"};
+    static const char *const WORDS[] = {"unknown",        "undecided",      "skipped",
+                                        "max-memory",     "out of memory",  "without a solver",
+                                        "lack of memory", "memory ran out", "no more memory"};
     bool said = times(o->out, "executed") + times(o->out, "execution") <
                 times(t->good.out, "executed") + times(t->good.out, "execution");
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)

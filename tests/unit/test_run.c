@@ -285,7 +285,7 @@ static void memory_is_refused_by_name(void **state)
     o = run_limited(p->a, NULL, 192, EXECUTE); /* 256 MiB of output */
     if (o.exit != 5 || !contains(o.err, SYSTEM) || contains(o.err, OURS))
         fail_msg("run: exit %d: %s", o.exit, tp_cstr(p->a, o.err));
-    o = run_limited(p->a, NULL, 64, VERIFY);
+    o = run_limited(p->a, NULL, 48, VERIFY);
     if (!contains(o.out, SYSTEM) || contains(o.out, OURS))
         fail_msg("verify: exit %d: %s%s", o.exit, tp_cstr(p->a, o.out), tp_cstr(p->a, o.err));
 }
