@@ -37,10 +37,22 @@ int64_t demand_size(tp_demand *d, tp_expr e)
     return v;
 }
 
+/* x / n; small numbers are divided in a fraction of the time. */
+static int64_t quotient(int64_t x, int64_t n)
+{
+    return (uint64_t)(x | n) <= UINT32_MAX ? (int64_t)((uint32_t)x / (uint32_t)n) : x / n;
+}
+
 void demand_unravel(const shape *s, int64_t lane, int64_t *at)
 {
-    for (uint32_t i = s->rank; i-- > 0; lane /= s->dims[i])
-        at[i] = lane % s->dims[i];
+    for (uint32_t i = s->rank; i-- > 1;) {
+        int64_t next = quotient(lane, s->dims[i]);
+        at[i] = lane - next * s->dims[i];
+        lane = next;
+    }
+    tp_assert(lane >= 0 && (!s->rank || !lane || lane < s->dims[0]));
+    if (s->rank)
+        at[0] = lane;
 }
 
 int64_t demand_ravel(const shape *s, const int64_t *at)
