@@ -22,7 +22,9 @@ tp_expr fleet_known_behind(const proof *x, tp_expr turn)
     for (uint32_t i = 0; i < x->f->turns.len; i++)
         if (tp_same(x->f->turns.at[i].counter, turn))
             return x->f->turns.at[i].behind;
-    return fleet_is_axis(x, turn) ? x->f->behind : (tp_expr){0};
+    const tp_kernel *k = x->a->k;
+    bool step = k->naxes && tp_expr_get(x->a->p, turn)->value == (int64_t)k->axes[k->naxes - 1].sym;
+    return step ? x->f->behind : (tp_expr){0};
 }
 
 fleet fleet_where(proof *x, const fleet *all, tp_expr condition)
