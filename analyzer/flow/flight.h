@@ -90,8 +90,8 @@ void fleet_put(proof *x, flight *y, const tp_expr *with, uint32_t n);
 const tp_flow_turns *fleet_tested(const proof *x, tp_expr turn);
 /* What such a loop leaves, of which the first turn found `before`, and a turn leaves `now`. */
 void fleet_add_last(proof *x, const tp_flow_turns *loop, const fleet *before, const fleet *now, fleet *into);
-/* What is known of last turns of loops when such a turn, or step, ends; no id: nothing. Behind a row of steps nothing is:
- * it is said over what its last step found in SMEM, and what is in flight there over what the next row finds. */
+/* What is known of last turns of loops when such a turn, or step, ends; no id: nothing. Behind a row of steps nothing
+ * is: it is said over what its last step found in SMEM, and what is in flight there over what the next row finds. */
 tp_expr fleet_known_behind(const proof *x, tp_expr turn);
 /* The copies under one condition more. */
 fleet fleet_where(proof *x, const fleet *all, tp_expr condition);
