@@ -12,14 +12,6 @@ typedef struct demand {
     fleet started, waited;
 } demand;
 
-static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < n && !any; i++)
-        any = tp_same(parts[i], e);
-    return any;
-}
-
 /* By their texts: the start is executed where the wait is, and of the same places. */
 static bool is_started(demand *d, const flight *wait)
 {
@@ -31,7 +23,7 @@ static bool is_started(demand *d, const flight *wait)
         uint32_t m = tp_conjuncts(d->x->a, d->started.at[i].guard, start, ROOM);
         any = tp_same(fleet_same_places(d->x, &d->started.at[i], wait), tp_const(p, 1));
         for (uint32_t k = 0; k < m && any; k++)
-            any = is_among(start[k], parts, n);
+            any = tp_is_among(start[k], parts, n);
     }
     return any;
 }

@@ -89,10 +89,7 @@ static fleet lasting(proof *x, const fleet *first, uint32_t sym)
                  npath = tp_conjuncts(x->a, wide.at[i].event.path, path, ROOM);
         for (uint32_t k = 0; k < n; k++) {
             bool asked = tp_expr_mentions(p, all[k], sym);
-            uint32_t at = 0;
-            while (at < npath && !tp_same(all[k], path[at]))
-                at++;
-            if (!asked || at == npath)
+            if (!asked || !tp_is_among(all[k], path, npath))
                 guard = tp_and(p, guard, all[k]);
         }
         wide.at[i].guard = guard;

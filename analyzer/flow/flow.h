@@ -232,6 +232,8 @@ static inline tp_str tp_flow_no_memory(const tp_flow *f)
 bool tp_flow_gave_up(tp_analysis *a, const tp_flow *f, bool traps);
 /* Conjuncts of a condition, for the premises of a claim; their number. */
 uint32_t tp_conjuncts(tp_analysis *a, tp_expr condition, tp_expr *into, uint32_t room);
+/* Is e one of these n, by its text? */
+bool tp_is_among(tp_expr e, const tp_expr *parts, uint32_t n);
 
 /* leaks.c: what the rules share. A claim about a use, without goal and
  * messages: where it stands, the path to it, what it rests on. */

@@ -54,6 +54,14 @@ uint32_t tp_conjuncts(tp_analysis *a, tp_expr c, tp_expr *into, uint32_t room)
     return count + tp_conjuncts(a, right, into + count, room - count);
 }
 
+bool tp_is_among(tp_expr e, const tp_expr *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (tp_same(parts[i], e))
+            return true;
+    return false;
+}
+
 static bool is_complement(flow *f, tp_expr a, tp_expr b)
 {
     while (f->opposite.len <= a.id)

@@ -102,14 +102,6 @@ flow_freedom_kind flow_freedom(int round)
     return round < 3 ? KEEP_LANES : round < 6 ? KEEP_FIXED : KEEP_NOTHING;
 }
 
-static bool is_among(tp_expr e, const tp_expr *parts, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (tp_same(parts[i], e))
-            return true;
-    return false;
-}
-
 /* Lanes, and axes that stay as they are while others change: `k != i` for a block of row i is a step before or after.
  */
 static bool *steady(flow *f, const bool *changing)
@@ -129,7 +121,7 @@ static tp_expr without_changing(flow *f, tp_expr when, const bool *changing, flo
     uint32_t before = tp_conjuncts(f->a, when, had, CONJUNCTS),
              n = tp_conjuncts(f->a, flow_eliminate(f, when, existential), parts, CONJUNCTS);
     for (uint32_t i = 0; i < n && how != KEEP_NOTHING; i++) {
-        bool of_lanes = flow_mentions(f, parts[i], lanes) || !is_among(parts[i], had, before);
+        bool of_lanes = flow_mentions(f, parts[i], lanes) || !tp_is_among(parts[i], had, before);
         if ((how == KEEP_LANES && of_lanes) || !flow_mentions(f, parts[i], changing))
             result = flow_and(f, result, parts[i]);
     }
