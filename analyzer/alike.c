@@ -405,6 +405,7 @@ static tp_vid undefined(digger *g, uint32_t number, tp_vid out)
                                    .shape = x->dims,
                                    .whole = true,
                                    .alias = -1,
+                                   .array = -1,
                                    .ref_rank = x->rank,
                                    .ref_shape = x->dims};
     tp_access *all = TP_NEW(g->p->arena, tp_access);

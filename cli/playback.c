@@ -31,6 +31,8 @@ static tp_str write_arrays(playback *p, const tp_spec_report *s, const tp_kernel
     tp_buf_printf(&command, "tileproof run --unchecked %.*s", TP_FMT(s->source->path));
     for (uint32_t i = 0; i < k->ninputs && ok; i++) {
         const tp_operand *o = &k->operands[i];
+        if (o->array >= 0)
+            continue;
         tp_str file = tp_printf(p->c->arena, "%.*s/%u-%.*s.npy", TP_FMT(p->path), p->count, TP_FMT(o->name));
         ok = tp_operand_dims(k, o, env, dims, &why) && tp_dtype_info(o->dtype)->executable;
         int64_t bytes = ok ? (int64_t)tp_dtype_size(o->dtype) : 0;

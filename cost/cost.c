@@ -306,7 +306,7 @@ tp_cost_numbers tp_cost_at(tp_cost *c, tp_arena *a, const tp_cost_request *r)
     for (uint32_t i = 0; i < n.noperands; i++) {
         n.operands[i] = operand_cost(&t, i, any);
         tp_cost_count *ideal = i < c->k->ninputs ? &n.ideal_in : &n.ideal_out;
-        if (!(c->k->operands[i].role == TP_OUTPUT && c->k->operands[i].discard))
+        if (!(c->k->operands[i].role == TP_OUTPUT && c->k->operands[i].discard) && c->k->operands[i].array < 0)
             *ideal = plus(*ideal, n.operands[i].array);
     }
     add_up(&n);

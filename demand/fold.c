@@ -342,7 +342,7 @@ static bool place_in_input(tp_demand *d, const event *e, run r, vector *x)
         !demand_input_place(d, e, r.first + r.step, &input, &second) ||
         !demand_input_place(d, e, r.first + r.step * (r.n - 1), &input, &last))
         return false;
-    *x = (vector){.id = input, .given = true, .lanes = {first, second - first, r.n}};
+    *x = (vector){.id = tp_array_of(d->k, input), .given = true, .lanes = {first, second - first, r.n}};
     return true;
 }
 

@@ -4,6 +4,7 @@
 
 scalar demand_input(tp_demand *d, uint32_t input, int64_t index)
 {
+    input = tp_array_of(d->k, input);
     tp_dtype t = d->k->operands[input].dtype;
     scalar s = demand_number(tp_demand_on_way(&d->given[input], &d->o, input, (uint64_t)index));
     if (d->field && tp_is_float(t)) {

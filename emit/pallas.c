@@ -202,8 +202,11 @@ static bool arguments(emitter *e, bool call)
             emit_item(e, any, e->k->tables[i].name);
             any = true;
         }
-    for (uint32_t i = 0; i < e->k->ninputs; i++, any = true)
-        emit_item(e, any, e->k->operands[i].name);
+    for (uint32_t i = 0; i < e->k->ninputs; i++)
+        if (call || e->k->operands[i].array < 0) {
+            emit_item(e, any, e->k->operands[tp_array_of(e->k, i)].name);
+            any = true;
+        }
     return any;
 }
 

@@ -118,8 +118,8 @@ void emit_part_extent(emitter *e, const tp_operand *o, uint32_t d)
     emit_expression(e, &text);
 }
 
-/* x[0, 0]: the part of one device; on all of them as a whole. */
-static void given(emitter *e, bool by_device)
+/* x[0, 0]: the part of one device; on all of them as a whole. `arrays`: by the names that the caller gives. */
+static void given(emitter *e, bool by_device, bool arrays)
 {
     const tp_kernel *k = e->k;
     bool any = false;
@@ -127,7 +127,7 @@ static void given(emitter *e, bool by_device)
         emit_item(e, any, k->tables[i].name);
     for (uint32_t i = 0; i < k->ninputs; i++, any = true) {
         uint32_t dims = emit_device_dims(k, i);
-        emit_item(e, any, k->operands[i].name);
+        emit_item(e, any, k->operands[arrays ? tp_array_of(k, i) : i].name);
         for (uint32_t d = 0; d < dims && by_device; d++)
             emit_text(e, d ? ", 0" : "[0");
         emit_text(e, dims && by_device ? "]" : "");
@@ -187,7 +187,7 @@ static void on_device(emitter *e)
         whole += !emit_device_dims(k, i);
     bool all = whole == k->noutputs;
     emit_text(e, "\n    def on_device(");
-    given(e, false);
+    given(e, false, false);
     emit_text(e, "):\n        return ");
     if (!all) {
         emit_text(e, "[part[None");
@@ -197,7 +197,7 @@ static void on_device(emitter *e)
     } else {
         emit_text(e, "[*call(");
     }
-    given(e, true);
+    given(e, true, false);
     emit_text(e, whole && !all ? "), (" : ")]\n");
     for (uint32_t i = k->ninputs; i < k->ninputs + k->noutputs && whole && !all; i++)
         emit_text(e, emit_device_dims(k, i) ? "True, " : "False, ");
@@ -223,7 +223,7 @@ void emit_shard_map(emitter *e)
         part(e, i, k->ninputs);
     emit_text(e, adapts ? "]" : k->noutputs == 1 ? ",)" : ")");
     emit_text(e, ", check_vma=False)(");
-    given(e, false);
+    given(e, false, true);
     emit_text(e, ")\n");
 }
 

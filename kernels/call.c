@@ -32,6 +32,10 @@ static uint32_t fetch_inputs(tp_call *c, const tp_kernel *k, tp_str *problem)
     for (uint32_t i = 0; i < k->ninputs; i++) {
         const tp_operand *o = &k->operands[i];
         tp_tensor *t = &c->arrays[i];
+        if (o->array >= 0) {
+            *t = c->arrays[o->array];
+            continue;
+        }
         tp_status st = c->fetch(c->ctx, o->name, o->dtype, t, problem);
         if (st == TP_E_USAGE && c->fills) {
             *t = (tp_tensor){.dtype = o->dtype}; /* its shape follows from the sizes */
@@ -195,6 +199,10 @@ static void check_shapes(tp_call *c)
         const tp_operand *o = &k->operands[i];
         int64_t parts[TP_MAX_RANK], dims[TP_MAX_RANK];
         uint32_t rank = tp_global_rank(o);
+        if (o->array >= 0) {
+            c->arrays[i] = c->arrays[o->array];
+            continue;
+        }
         if (!tp_operand_dims(k, o, c->env, parts, &why))
             fail(c, TP_E_INPUT, why);
         tp_global_dims(o, parts, dims);

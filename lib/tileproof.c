@@ -86,10 +86,11 @@ static void describe(tileproof_kernel *h)
     h->chip = tp_cstr(h->arena, k->target.name);
     h->parameters = TP_NEWN(h->arena, tileproof_parameter, k->ninputs + k->noutputs + k->ntables);
     for (uint32_t i = 0; i < k->ninputs + k->noutputs; i++)
-        h->parameters[h->nparameters++] =
-            (tileproof_parameter){tp_cstr(h->arena, k->operands[i].name),
-                                  k->operands[i].role == TP_INPUT ? TILEPROOF_INPUT_ARRAY : TILEPROOF_OUTPUT_ARRAY,
-                                  tp_dtype_info(k->operands[i].dtype)->name, k->operands[i].rank};
+        if (k->operands[i].array < 0)
+            h->parameters[h->nparameters++] =
+                (tileproof_parameter){tp_cstr(h->arena, k->operands[i].name),
+                                      k->operands[i].role == TP_INPUT ? TILEPROOF_INPUT_ARRAY : TILEPROOF_OUTPUT_ARRAY,
+                                      tp_dtype_info(k->operands[i].dtype)->name, k->operands[i].rank};
     for (uint32_t i = 0; i < k->ntables; i++)
         if (!k->tables[i].prepared)
             h->parameters[h->nparameters++] =

@@ -173,8 +173,11 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s)
     for (uint32_t i = 0; i < k->nwhere; i++)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
     for (uint32_t i = 0; i < k->ninputs; i++) {
-        tp_str values = tp_range_text(a, k, &k->operands[i]);
-        tp_buf_printf(&b, "%s%.*s", b.n && values.n ? ", " : "", TP_FMT(values));
+        const tp_operand *o = &k->operands[i];
+        tp_str said = o->array >= 0 ? tp_printf(a, "the array of %.*s is %.*s", TP_FMT(o->name),
+                                                TP_FMT(k->operands[o->array].name))
+                                    : tp_range_text(a, k, o);
+        tp_buf_printf(&b, "%s%.*s", b.n && said.n ? ", " : "", TP_FMT(said));
     }
     tp_implicit_facts facts;
     tp_implicit_facts_of(a, k, &facts);

@@ -37,7 +37,7 @@ bool *tp_comes_of(tp_arena *a, const tp_kernel *k, const tp_program *p, int inpu
                  .kept = TP_NEWN(a, bool, tp_noperands(k) + 1),
                  .more = true};
     for (uint32_t i = 0; i < k->ninputs; i++)
-        if (input < 0 || i == (uint32_t)input) {
+        if (input < 0 || tp_array_of(k, i) == (uint32_t)input) {
             x.kept[i] = true;
             if (p->operand_value && p->operand_value[i] >= 0)
                 x.from[p->operand_value[i]] = true;

@@ -116,8 +116,11 @@ static bool operand_holds(const tp_kernel *k, const tp_operand *o, tp_role role)
             return false;
         squeezed += narrow;
     }
-    return o->ref_rank + squeezed == o->rank && o->buffers >= 0 && o->alias >= -1 && o->alias < (int)k->ninputs &&
-           (role == TP_OUTPUT || (o->alias < 0 && !o->discard && !o->revisit_any));
+    if (o->array >= 0 && (role != TP_INPUT || &k->operands[o->array] >= o || k->operands[o->array].array >= 0 ||
+                          k->operands[o->array].rank != o->rank || k->operands[o->array].dtype != o->dtype))
+        return false;
+    return o->ref_rank + squeezed == o->rank && o->buffers >= 0 && o->array >= -1 && o->alias >= -1 &&
+           o->alias < (int)k->ninputs && (role == TP_OUTPUT || (o->alias < 0 && !o->discard && !o->revisit_any));
 }
 
 static bool table_holds(const tp_kernel *k, const tp_table *t)

@@ -98,6 +98,7 @@ typedef struct tp_operand {
     bool implied;          /* scratch that "scratch" does not list: a mutable table, TP_PRNG_STATE */
     const tp_node *scoped; /* scratch of a `with`, there within it alone: scratch(…) of the body; or NULL */
     int alias;             /* an output: the input with which it shares its array; -1: none */
+    int array;             /* an input: the earlier one whose array is its own, too; -1: it has one of its own */
     tp_expr valid;         /* condition on sizes and element_syms; none: every element is */
     tp_loc valid_loc;      /* of its text */
     tp_end least, most;    /* an input: between what its elements lie; spec/range.h says it for sizes */
@@ -215,6 +216,11 @@ static inline bool tp_has_element_dims(const tp_operand *o)
         if (o->dims[d].kind == TP_DIM_ELEMENT)
             return true;
     return false;
+}
+/* The input that stands for the array of operand i, which has several windows where others name it in "array". */
+static inline uint32_t tp_array_of(const tp_kernel *k, uint32_t i)
+{
+    return k->operands[i].array >= 0 ? (uint32_t)k->operands[i].array : i;
 }
 /* The array as callers, references and findings have it. */
 static inline uint32_t tp_global_rank(const tp_operand *o)

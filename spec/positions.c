@@ -20,7 +20,7 @@ bool tp_names_axes(const tp_kernel *k, tp_vid v)
 
 static void trace_inst(tracing *x, const tp_inst *i)
 {
-    bool from = i->prim == TP_P_LOAD && i->access->operand == x->input,
+    bool from = i->prim == TP_P_LOAD && tp_array_of(x->k, i->access->operand) == x->input,
          position = i->prim == TP_P_IOTA || i->prim == TP_P_PROGRAM_ID;
     for (uint32_t a = 0; a < i->nargs; a++) {
         from |= x->from[i->args[a]];
@@ -58,7 +58,7 @@ bool tp_names_positions(const tp_kernel *k, uint32_t input)
         return false;
     tp_arena *work = tp_arena_child(k->arena);
     uint32_t n = k->body->values.len + 1;
-    tracing x = {k, input, TP_NEWN(work, bool, n), TP_NEWN(work, bool, n), false};
+    tracing x = {k, tp_array_of(k, input), TP_NEWN(work, bool, n), TP_NEWN(work, bool, n), false};
     trace(&x, &k->body->statements);
     tp_arena_free(work);
     return x.met;

@@ -76,7 +76,8 @@ static tp_operand new_operand(tp_role role, tp_str name, tp_loc loc)
                         .dtype = TP_NO_DTYPE,
                         .memory = TP_MEM_VMEM,
                         .buffers = role == TP_SCRATCH ? 1 : 2,
-                        .alias = -1};
+                        .alias = -1,
+                        .array = -1};
 }
 
 /* Room for a shape, which is written at `loc`. */
@@ -237,6 +238,44 @@ static void read_values(tp_reader *r, tp_operand *o, const tp_json *v)
     o->entries->sym = (uint32_t)tp_expr_get(r->k->exprs, tp_sym_new(r->k->exprs, o->name))->value;
 }
 
+static bool same_arrays(tp_reader *r, const tp_operand *x, const tp_operand *y)
+{
+    bool same = x->rank == y->rank && x->dtype == y->dtype;
+    for (uint32_t d = 0; same && d < x->rank; d++)
+        same = tp_same(tp_expr_normal(r->k->exprs, x->shape[d]), tp_expr_normal(r->k->exprs, y->shape[d]));
+    return same;
+}
+
+/* "array": what elements of the other input are, those of this one are, too. */
+static void read_array(tp_reader *r, tp_operand *o, const tp_json *v)
+{
+    static const char *const ITS_OWN[] = {"values", "valid", "shard"};
+    const tp_json *name = tp_member(r->c, v, "array", TP_J_STRING, false);
+    tp_operand *x = r->k->operands;
+    if (!name)
+        return;
+    while (x < o && !tp_str_eq(x->name, name->u.string))
+        x++;
+    if (x == o)
+        tp_raise(r->c, TP_RULE_SPEC_NAME, name->loc, "an input that stands before this one",
+                 "there is no input `%.*s` before `%.*s`", TP_FMT(name->u.string), TP_FMT(o->name));
+    for (size_t i = 0; i < sizeof ITS_OWN / sizeof *ITS_OWN; i++)
+        if (tp_json_get(v, ITS_OWN[i]))
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, tp_json_get(v, ITS_OWN[i])->key_loc, "say it there",
+                     "\"%s\" of `%.*s`, whose array is that of `%.*s`", ITS_OWN[i], TP_FMT(o->name), TP_FMT(x->name));
+    if (x->valid.id || x->global_shape)
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL,
+                 "\"array\" of an input with \"%s\" is not supported by this build", x->valid.id ? "valid" : "shard");
+    if (!same_arrays(r, x, o))
+        tp_raise(r->c, TP_RULE_SPEC_TYPE, name->loc, "give both the same shape and dtype",
+                 "`%.*s` cannot be the array of `%.*s`: shape or dtype differ", TP_FMT(x->name), TP_FMT(o->name));
+    o->array = x->array >= 0 ? x->array : (int)(x - r->k->operands);
+    o->least = x->least;
+    o->most = x->most;
+    o->values_loc = x->values_loc;
+    o->entries = x->entries;
+}
+
 /* "revisit": what happens when the grid returns to a window. */
 static void read_revisit(tp_reader *r, tp_operand *o, const tp_json *v)
 {
@@ -355,6 +394,8 @@ static void read_operand(tp_reader *r, tp_operand *o, const tp_json *v, tp_role 
         read_valid(r, o, valid);
     if (role == TP_INPUT && tp_json_get(v, "values"))
         read_values(r, o, tp_member(r->c, v, "values", TP_J_OBJECT, false));
+    if (role == TP_INPUT)
+        read_array(r, o, v);
     read_revisit(r, o, v);
 }
 
@@ -420,10 +461,12 @@ static void read_alias(tp_reader *r, tp_operand *o, const tp_json *v)
     for (uint32_t i = r->k->ninputs; i < r->k->ninputs + r->k->noutputs; i++)
         if (&r->k->operands[i] != o && r->k->operands[i].alias == o->alias)
             tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc, NULL, "`%.*s` is aliased twice", TP_FMT(x->name));
-    bool same = x->rank == o->rank && x->dtype == o->dtype;
-    for (uint32_t d = 0; same && d < o->rank; d++)
-        same = tp_same(tp_expr_normal(r->k->exprs, x->shape[d]), tp_expr_normal(r->k->exprs, o->shape[d]));
-    if (!same)
+    for (uint32_t i = 0; i < r->k->ninputs; i++)
+        if (r->k->operands[i].array == o->alias || (i == (uint32_t)o->alias && x->array >= 0))
+            tp_raise(r->c, TP_RULE_SPEC_VALUE, name->loc,
+                     "leave \"array\" out: what is called with one array twice copies it",
+                     "`%.*s` is aliased, and its array is that of another input", TP_FMT(x->name));
+    if (!same_arrays(r, x, o))
         tp_raise(r->c, TP_RULE_SPEC_TYPE, name->loc, "give both the same shape and dtype",
                  "`%.*s` cannot share its array with `%.*s`: shape or dtype differ", TP_FMT(o->name), TP_FMT(x->name));
     if (o->discard || o->valid.id || x->valid.id)

@@ -239,7 +239,7 @@ static uint32_t buffer_of(turning *x, tp_str name, tp_dtype dtype, tp_memory mem
 {
     tp_operand o = {.role = TP_SCRATCH, .name = name, .dtype = dtype, .memory = memory, .rank = rank, .shape = shape};
     o.buffers = 1;
-    o.alias = -1;
+    o.alias = o.array = -1;
     o.ref_rank = rank;
     o.ref_shape = shape;
     tp_push(x->arena, x->operands, o);

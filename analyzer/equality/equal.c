@@ -347,6 +347,27 @@ static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y,
     return false;
 }
 
+/* What one side has beside the other is nothing: x[e] - x[M - 1], where e is M - 1. Each has a value for all inputs. */
+static bool rest_vanishes(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+{
+    const sum rest = *sum_get(s, sum_add(s, a, b, -1));
+    bool *used = TP_NEWN(s->arena, bool, rest.n + 1);
+    for (uint32_t i = 0; i < rest.n; i++) {
+        bool found = used[i];
+        for (uint32_t k = i + 1; k < rest.n && !found; k++) {
+            product other = rest.at[k];
+            other.num = -other.num;
+            found = !used[k] && sum_is_defined(s, sum_intern(s, &rest.at[i], 1)) &&
+                    sum_is_defined(s, sum_intern(s, &other, 1)) && products_equal(s, p, &rest.at[i], &other, cases);
+            used[k] |= found;
+        }
+        if (!found)
+            return false;
+    }
+    record_open(s, TP_LAW_CANCEL);
+    return true;
+}
+
 static tp_expr first_guard(const sum *a)
 {
     for (uint32_t i = 0; i < a->n; i++)
@@ -373,7 +394,7 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
     if (!guard.id)
         guard = first_guard(&y);
     if (!guard.id)
-        return equal_by_signs(s, p, a, b, cases);
+        return rest_vanishes(s, p, a, b, cases) || equal_by_signs(s, p, a, b, cases);
     if (cases == 0)
         return false;
     record_open(s, TP_LAW_CASES);

@@ -251,7 +251,7 @@ static term of_nothing(const summary *s, tp_prim prim, term a, term b, term c)
 
 term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at)
 {
-    term_node n = {.kind = kind, .operand = operand, .rank = rank};
+    term_node n = {.kind = kind, .operand = kind == T_READ ? tp_array_of(s->k, operand) : operand, .rank = rank};
     for (uint32_t d = 0; d < rank; d++)
         n.at[d] = tp_expr_normal(s->p, at[d]);
     return intern(s, &n);

@@ -108,8 +108,9 @@ static void execute(void *arg)
         if (!tp_operand_dims(k, &k->operands[i], t->at->env, dims, &why))
             return;
         arrays[i] = tp_tensor_new(t->arena, k->operands[i].dtype, k->operands[i].rank, dims);
-        if (i < k->ninputs && t->at->given && t->at->given[i].data)
-            memcpy(arrays[i].data, t->at->given[i].data, arrays[i].n * tp_dtype_size(arrays[i].dtype));
+        const tp_tensor *given = i < k->ninputs && t->at->given ? &t->at->given[tp_array_of(k, i)] : NULL;
+        if (given && given->data)
+            memcpy(arrays[i].data, given->data, arrays[i].n * tp_dtype_size(arrays[i].dtype));
         else if (i < k->ninputs)
             tp_fill_input(k, t->at->env, i, &arrays[i], TP_INPUT_NORMAL, 0, t->at->seed);
     }

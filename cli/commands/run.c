@@ -65,12 +65,16 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
                  tp_printf(r->arena, "--%s takes NAME=FILE, not `%.*s`", option, TP_FMT(list->at[i])));
         const tp_kernel *k = r->j->report.spec->kernels[0];
         int o = tp_operand_find(k, name);
+        if (o >= 0 && role == TP_INPUT && k->operands[o].array >= 0)
+            fail(r, TP_EXIT_USAGE,
+                 tp_printf(r->arena, "--%s: the array of `%.*s` is given as `%.*s`", option, TP_FMT(name),
+                           TP_FMT(k->operands[k->operands[o].array].name)));
         bool input = o >= 0 && role == TP_OUTPUT && k->operands[o].role == TP_INPUT && r->c->fill.len;
         if ((o >= 0 && k->operands[o].role == role) || input || (role == TP_INPUT && takes_table(k, name)))
             continue;
         tp_buf names = {.arena = r->arena};
         for (uint32_t n = 0; n < tp_noperands(k); n++)
-            if (k->operands[n].role == role)
+            if (k->operands[n].role == role && k->operands[n].array < 0)
                 tp_buf_printf(&names, " %.*s", TP_FMT(k->operands[n].name));
         for (uint32_t n = 0; n < k->ntables && role == TP_INPUT; n++)
             if (!k->tables[n].prepared)

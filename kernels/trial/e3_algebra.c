@@ -61,7 +61,7 @@ static const tp_domain *place_points(const tp_trial *x, tp_sides *e)
             continue;
         m->plane[0] = tp_alloc_unset(x->work, e->arrays[i].n * sizeof(uint64_t));
         m->degree = (tp_degree){1, 0};
-        tp_field_fill(points, i, e->arrays[i].n, m->plane[0]);
+        tp_field_fill(points, tp_array_of(k, i), e->arrays[i].n, m->plane[0]);
         e->want_meaning[i] = *m;
     }
     return points;

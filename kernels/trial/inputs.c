@@ -561,6 +561,7 @@ static void fill_any(const tp_kernel *k, const int64_t *env, uint32_t input, tp_
 void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                    int64_t range, uint64_t seed)
 {
+    input = tp_array_of(k, input);
     bool exact = tp_is_float(t->dtype) && (family == TP_INPUT_INTEGERS || family == TP_INPUT_SMALL),
          chosen = family == TP_INPUT_TIES || family == TP_INPUT_ZEROS || family == TP_INPUT_CONSTANT ||
                   family == TP_INPUT_THRESHOLDS || family == TP_INPUT_ASCENDING || family == TP_INPUT_DESCENDING;

@@ -76,6 +76,10 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
         int64_t dims[TP_MAX_RANK];
         if (!tp_operand_dims(k, &k->operands[i], x->c->env, dims, why))
             return false;
+        if (tp_array_of(k, i) != i) {
+            e->arrays[i] = e->arrays[tp_array_of(k, i)];
+            continue;
+        }
         e->arrays[i] = tp_tensor_new(x->work, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_spend(x->work, (int64_t)drawn(x, e->arrays[i].n));
         tp_range r = i < k->ninputs ? tp_input_range(k, i, x->c->env) : (tp_range){0, 0};

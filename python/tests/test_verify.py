@@ -141,18 +141,47 @@ def test_equal_results_are_not_enough():
     assert not report.ok and not report.rules and report.equivalence and "TP201" in str(report)
 
 
-def of_two(x, y):
+def of_two(x, y, aliases=None):
     def body(x_ref, y_ref, o_ref):
         o_ref[...] = x_ref[...] + y_ref[...]
     block = pl.BlockSpec((64, 128), lambda i: (i, 0))
-    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(x.shape[0] // 64,), in_specs=[block] * 2, out_specs=block)(x, y)
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(x.shape[0] // 64,), in_specs=[block] * 2, out_specs=block,
+                          input_output_aliases=aliases or {})(x, y)
+
+
+def rows_below(x, move=1, other=None):
+    """x[r + 1] - x[r], whose last row of a block is the first one of the next block."""
+    M, n = x.shape[0], pl.cdiv(x.shape[0], 64)
+
+    def body(x_ref, below_ref, o_ref):
+        v = x_ref[...]
+        row = pl.program_id(0) * 64 + jax.lax.broadcasted_iota(jnp.int32, v.shape, 0)
+        o_ref[...] = jnp.where(row < M - 1, jnp.concatenate([v[1:], below_ref[:1]]) - v, 0)
+
+    block, below = pl.BlockSpec((64, 128), lambda i: (i, 0)), pl.BlockSpec((64, 128), lambda i: (jnp.minimum(i + move, n - 1), 0))
+    return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(n,), in_specs=[block, below], out_specs=block)(x, x if other is None else other)
+
+
+def test_one_argument_by_two_blockspecs():
+    def differences(x):
+        return jnp.concatenate([x[1:], x[-1:]]) - x
+
+    for x, sizes in (X, {}), ("f32[M,128]", {"M": 512}):
+        report = tileproof.verify(rows_below, differences, x, **({"sizes": sizes} if sizes else {}))
+        assert report.ok and report.tiers[0].verdict == "proven", report
+        x_ref, below = report.specs[0]["inputs"]
+        assert below["array"] == x_ref["name"] and "array" not in x_ref
+    wrong = tileproof.verify(lambda x: rows_below(x, 0), differences, X)
+    assert not wrong.equivalence and wrong.of("violated")
+    assert tileproof.verify(lambda x, y: rows_below(x, 1, y), lambda x, y: differences(x), X, X).of("violated")
+    assert tileproof.verify(lambda x: of_two(x, x), lambda x: 2 * x, X).tiers[0].verdict == "proven"
 
 
 @pytest.mark.parametrize(("around", "same", "why"), [
     (lambda x: double(x) + 1, lambda x: x * 2 + 1, "results are computed after the pallas_call"),
     (lambda x: double(jnp.pad(x, ((0, 64), (0, 0))))[:256], reference, "operands of the pallas_call are computed before it"),
     (lambda x: double(double(x)), lambda x: x * 4, "2 pallas_calls"), (lambda x: double(x).T, lambda x: 2 * x.T, "results are computed after the pallas_call"),
-    (lambda x: of_two(x, x), lambda x: x + x, "one argument is two operands of the pallas_call"),
+    (lambda x: of_two(x, x, {0: 0}), lambda x: x + x, "one argument is two operands of the pallas_call, a table or an array that is written to"),
     (double, lambda x: x + jnp.linalg.det(x[:128, :128] * 0) + x, "`lu`")])  # what no spec's reference can say
 def test_what_is_around_the_call_is_compared_too(around, same, why):
     report = tileproof.verify(around, same, X)

@@ -26,13 +26,15 @@ def run(spec: dict[str, Any], eqn: Any, operands: list[Any]) -> list[Any]:
 def save(room: pathlib.Path, spec: dict[str, Any], operands: list[Any]) -> None:
     """The operands, for run_in()."""
     for name, value in zip(operands_of(spec), operands, strict=True):
+        if name in windows_of(spec):
+            continue
         array = np.asarray(value)
         np.save(room / f"{name}.npy", array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
 
 
 def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
     """run(), of the operands in that folder."""
-    arguments = [word for name in operands_of(spec) for word in ("--input", f"{name}={room / name}.npy")]
+    arguments = [word for name in operands_of(spec) if name not in windows_of(spec) for word in ("--input", f"{name}={room / name}.npy")]
     for o in spec["outputs"]:
         if not o.get("discard"):
             arguments += ["--output", f"{o['name']}={room / o['name']}.out.npy"]
@@ -56,6 +58,11 @@ def run_in(room: pathlib.Path, spec: dict[str, Any], eqn: Any) -> list[Any]:
 def operands_of(spec: dict[str, Any]) -> list[str]:
     """The names of tables and inputs, in the order of the call's operands."""
     return spec.get("x-python", {}).get("operands") or [t["name"] for t in spec.get("scalar_prefetch", [])] + [i["name"] for i in spec.get("inputs", [])]
+
+
+def windows_of(spec: dict[str, Any]) -> list[str]:
+    """The names of inputs whose array is that of another one, which alone is given."""
+    return [i["name"] for i in spec.get("inputs", []) if "array" in i]
 
 
 def said(spec: dict[str, Any], text: str, stderr: str) -> str:

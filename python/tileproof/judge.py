@@ -223,7 +223,7 @@ def execute(spec: dict[str, Any], path: str, function: Function, number: int, ca
     """Run a case of the report in the engine; the reason, when that is not possible."""
     dtypes = dict(part.split("=") for part in (case["dtypes"] or "").split(", ") if part)
     tables = [t for t in [*spec.get("scalar_prefetch", []), *spec.get("prepare", {}).get("inputs", [])] if function.takes_array(t["name"])]
-    inputs = spec.get("inputs", [])
+    inputs = [i for i in spec.get("inputs", []) if "array" not in i]
     flags = ["--fill", family, "--seed", str(case["seed"])]
     flags += [f for k, v in case["sizes"].items() for f in ("--size", f"{k}={v}")] + [f for k, v in dtypes.items() for f in ("--dtype", f"{k}={v}")]
     if tables and case["tables"] is None:

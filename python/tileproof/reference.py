@@ -80,14 +80,16 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     for name, origin in zip(names, origins(closed, eqn), strict=True):
         if origin is None and name in fixed:
             continue
-        if origin is None or origin in given:
+        if origin is None or (origin in given and not _share(spec, given[origin], name)):
             given = {}
             break
-        given[origin] = name
+        given.setdefault(origin, name)
     if given:
         traced = jx.trace(reference, args)
         parameters = [given.get(n) for n in range(len(flat))]
     else:
+        for entry in spec.get("inputs", []):
+            entry.pop("array", None)
         arrays = {i["name"]: tuple(i["shape"]) for i in spec.get("inputs", [])} if devices.around(eqn) else {}
         avals = [jx.shape_of(a.aval.update(shape=arrays[name]) if name in arrays else a.aval) for a, name in zip(eqn.invars, names, strict=True)]
         try:
@@ -117,22 +119,40 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     spec["reference"] = writer.lines
 
 
+def _share(spec: dict[str, Any], first: str, name: str) -> bool:
+    """Say that the array of the input `name` is that of `first`, of which the call has several blocks; False where a spec cannot say it."""
+    both = [i for i in spec.get("inputs", []) if i["name"] in (first, name)]  # in the order of the spec
+    if len(both) != 2 or any("shard" in i or any(o.get("alias") == i["name"] for o in spec["outputs"]) for i in both):
+        return False
+    both[1].pop("values", None)
+    both[1]["array"] = both[0]["name"]
+    spec["x-python"].get("values", {}).pop(both[1]["name"], None)
+    return True
+
+
 def beside(closed: Any, tables: bool = True) -> str:
     """What the function is beside one pallas_call of its arguments, in words; "" for
-    nothing: operands are arguments, each another one, and its results the call's, as they are.
+    nothing: operands are arguments, and its results the call's, as they are.
     With `tables` the prefetched ones may be made of constants, too."""
     sites = list(jx.sites(closed))
     if len(sites) != 1:
         return f"{len(sites)} pallas_calls"
     call = sites[0].equation
     came_from = origins(closed, call)
+    if any(came_from[n] is not None and came_from.count(came_from[n]) > 1 for n in _alone(call)):
+        return "one argument is two operands of the pallas_call, a table or an array that is written to among them"
     if tables and call.primitive.name == "pallas_call" and _tables_are_constant(closed, call):
         came_from = [o for n, o in enumerate(came_from) if o is not None or n >= _tables(call)]
     if None in came_from:
         return "operands of the pallas_call are computed before it"
-    if len(set(came_from)) != len(came_from):
-        return "one argument is two operands of the pallas_call"
     return "" if _is_result(closed, call) else "results are computed after the pallas_call"
+
+
+def _alone(call: Any) -> list[int]:
+    """Operands of the call whose arrays no other one may have: tables, arrays that become results, and all where they are cut among devices."""
+    if call.primitive.name != "pallas_call" or devices.around(call):
+        return list(range(len(call.invars)))
+    return [*range(_tables(call)), *(given for given, _ in call.params["input_output_aliases"])]
 
 
 def _tables(call: Any) -> int:

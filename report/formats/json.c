@@ -125,6 +125,21 @@ static void add_values(json *o, const tp_kernel *k)
         json_object_object_add(o, "values", values);
 }
 
+/* "arrays": {"y": "x"} where the array of `y` is that of `x`. */
+static void add_arrays(json *o, const tp_kernel *k)
+{
+    json *arrays = NULL;
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        if (tp_array_of(k, i) == i)
+            continue;
+        arrays = arrays ? arrays : json_object_new_object();
+        json_object_object_add(arrays, tp_cstr(k->arena, k->operands[i].name),
+                               tp_jsonc_string(k->operands[tp_array_of(k, i)].name));
+    }
+    if (arrays)
+        json_object_object_add(o, "arrays", arrays);
+}
+
 static json *domain(const tp_spec *spec)
 {
     const tp_kernel *k = spec->kernels[0];
@@ -177,6 +192,7 @@ static json *domain(const tp_spec *spec)
     }
     json_object_object_add(o, "contracts", contracts);
     add_values(o, k);
+    add_arrays(o, k);
     json_object_object_add(o, "origin", json_object_new_string(tp_sizes_inferred(k->doc) ? "inferred" : "declared"));
     return o;
 }

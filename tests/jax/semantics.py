@@ -53,7 +53,7 @@ def numbers(a):
 def values_of(spec, test, interpret):
     call, inputs = pallas.pallas_call(spec, test.get("sizes", {}), interpret=interpret, contents=test.get("tables", {}))
     given = test.get("inputs", {})
-    arrays = [pallas.array(given[o["name"]], *i) if o["name"] in given else np.ones(i[1], i[0])
+    arrays = [pallas.array(given[name], *i) if (name := o.get("array", o["name"])) in given else np.ones(i[1], i[0])
               for o, i in zip(spec.get("inputs", []), inputs)]
     outputs = call(*arrays)
     return {o["name"]: plain(numbers(np.asarray(v)).tolist())

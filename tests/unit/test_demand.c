@@ -69,10 +69,10 @@ static bool make_arrays(both *b)
         int64_t reach = i < k->ninputs && tp_names_positions(k, i) ? farthest(k, b->env, t->dtype) : 0;
         tp_demand_array given = tp_demand_array_of(t->dtype, k->operands[i].rank, dims, reach);
         for (size_t e = 0; i < k->ninputs && e < t->n; e++)
-            tp_put_f64(t->dtype, t->data, e, tp_demand_input(&given, b->family, 3, i, e));
+            tp_put_f64(t->dtype, t->data, e, tp_demand_input(&given, b->family, 3, tp_array_of(k, i), e));
         if (i < k->ninputs && tp_is_float(t->dtype) && !b->reals) {
             b->meanings[i].plane[0] = tp_alloc_array(b->work, t->n, 8);
-            tp_field_fill(d, i, t->n, b->meanings[i].plane[0]);
+            tp_field_fill(d, tp_array_of(k, i), t->n, b->meanings[i].plane[0]);
         }
     }
     return true;

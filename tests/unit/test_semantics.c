@@ -73,7 +73,9 @@ static void run_spec(void *arg)
         arrays[i] = tp_tensor_new(l->arena, k->operands[i].dtype, k->operands[i].rank, dims);
         const tp_json *given = inputs ? tp_json_get(inputs, tp_cstr(l->arena, k->operands[i].name)) : NULL;
         size_t n = 0;
-        if (i < k->ninputs) {
+        if (tp_array_of(k, i) != i) {
+            arrays[i] = arrays[tp_array_of(k, i)];
+        } else if (i < k->ninputs) {
             assert_non_null(given);
             fill_tensor(&arrays[i], &n, given);
             assert_int_equal(n, arrays[i].n);

@@ -152,7 +152,7 @@ static void random_arrays(tp_arena *a, const tp_kernel *k, const int64_t *env, u
         tp_str why;
         assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
         arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
-        tp_fill_random(&arrays[i], seed, i);
+        tp_fill_random(&arrays[i], seed, tp_array_of(k, i));
     }
 }
 
