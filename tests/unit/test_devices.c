@@ -56,7 +56,7 @@ static void each(place *p, const char *list, bool defects)
 {
     struct json_object *all = json_object_from_file("tests/devices/defects.json"), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
-    sample some = sample_of(6);
+    sample some = sample_of(9);
     for (size_t i = 0; i < n; i++) {
         if (!is_taken(&some))
             continue;
@@ -187,7 +187,7 @@ static void defects_of_many_devices_are_not(void **state)
 {
     place *p = *state;
     struct json_object *all = json_object_from_file("tests/devices/defects.json"), *entries = member(all, "defects");
-    sample some = sample_of(6);
+    sample some = sample_of(9);
     unsigned tried = 0;
     for (size_t i = 0; i < json_object_array_length(entries); i++) {
         if (!is_taken(&some))

@@ -11,7 +11,7 @@
  * table says, which a range, a test or a flag ends. There the search goes through all tables of few small entries. */
 #include "tests/unit/replay.h"
 
-enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 6007 };
+enum { MOST_OPS = 5, MOST_STEPS = 5, MOST_ROWS = 3, MOST_TURNS = 3, EVERY = 9001 };
 
 /* USE: a wait, then a read of its buffer. The others are of semaphores that count. */
 typedef enum kind { START, WAIT, USE, SIGNAL, AWAIT } kind;

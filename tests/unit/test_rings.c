@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "tests/unit/files.h"
 
-enum { TRIALS = 24, MESH_TRIALS = 12, STATEMENTS = 12 };
+enum { TRIALS = 16, MESH_TRIALS = 8, STATEMENTS = 12 };
 
 typedef struct body {
     tp_buf b;

@@ -16,7 +16,7 @@
 #include "tests/unit/random_loops.h"
 #include "tests/unit/term_values.h"
 
-enum { TRIALS = 3000, ELEMENTS = 12, PROVEN = 45 }; /* kv_cache_update among them, where TP405 asks a solver */
+enum { TRIALS = 2000, ELEMENTS = 12, PROVEN = 45 }; /* kv_cache_update among them, where TP405 asks a solver */
 
 /* ---- comparing with the machine ---- */
 
