@@ -103,6 +103,10 @@ void tp_measure_here(tp_ctx *c, const tp_spec *spec, const tp_kernel *k, const t
 {
     tp_arena *a = c->arena;
     bool no_tables;
+    if (!k->reference.program && !k->reference.builtin) {
+        refuse(m, TP_S("the spec has no reference to run beside the kernel"));
+        return;
+    }
     int64_t *env = short_sizes(c, k, given, ngiven, &no_tables);
     if (!env) {
         refuse(m, no_tables ? TP_S("no contents of the tables were found that satisfy the contracts")

@@ -285,7 +285,9 @@ uint32_t lower_memory_of(tp_lower *l, const tp_node *n);
 uint32_t lower_one_memory(tp_lower *l, uint32_t a, uint32_t b);
 /* TP004 where a loop around changes the memory in place, which `name` keeps from turn to turn. */
 void lower_check_lasting(tp_lower *l, tp_str name, uint32_t memory);
-void lower_changed(tp_lower *l, tp_local *local, const tp_syntax *s);
+/* s changes in place what `name` is, which lies in this memory: whatever may share elements with it is not to be looked
+ * at. */
+void lower_changed(tp_lower *l, tp_str name, uint32_t memory, const tp_syntax *s);
 
 /* lower_turns.c: loops of references */
 /* What follows goes to `body`; n: how many turns, no id where the sizes do not tell it. */

@@ -225,10 +225,10 @@ static tp_thing *augmented(tp_lower *l, const tp_syntax *s)
     tp_vid old = x->value, v = lower_expr(l, s->value);
     bool array = lower_value(l, old)->rank > 0;
     x = lower_value_object(l, augment(l, s, old, v));
-    local = lower_own_local(l, s->target->text);
-    if (local && array && l->reference) {
-        lower_changed(l, local, s);
-        x->memory = local->memory;
+    if (array && l->reference) {
+        local = lower_own_local(l, s->target->text);
+        x->memory = local ? local->memory : lower_memory_of(l, s->target);
+        lower_changed(l, s->target->text, x->memory, s);
     }
     return x;
 }
@@ -355,7 +355,7 @@ static void lower_part(tp_lower *l, const tp_syntax *s, const tp_place *b)
     if (operand >= 0 && l->operand_integers[operand] && (tp_is_float(d) || d == TP_WEAK_FLOAT))
         lower_fail(l, s->value, "begin with zeros(shape), of reals",
                    "`%.*s` is an array of integers or bools, into which NumPy cuts reals", TP_FMT(name->text));
-    lower_changed(l, local, s);
+    lower_changed(l, local->name, local->memory, s);
     tp_thing *x = lower_value_object(l, mask >= 0 ? lower_masked_with(l, local->value, mask, v, s->value)
                                                   : lower_value_with(l, local->value, s->target, v, s->value));
     x->memory = local->memory;

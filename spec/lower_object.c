@@ -11,7 +11,7 @@ static uint32_t *memory_under(tp_lower *l, const tp_node *n)
     if (local && local->object)
         return local->object->kind == TP_THING_VALUE || local->object->kind == TP_THING_ROWS ? &local->object->memory
                                                                                              : NULL;
-    return local ? &local->memory : operand >= 0 ? &l->operand_memory[operand] : NULL;
+    return local ? &local->memory : operand >= 0 ? &l->operand_memory[tp_array_of(l->k, (uint32_t)operand)] : NULL;
 }
 
 uint32_t lower_memory_of(tp_lower *l, const tp_node *n)
@@ -122,28 +122,27 @@ void lower_check_lasting(tp_lower *l, tp_str name, uint32_t memory)
                 lower_fail_shared(l, tp_json_place(l->syntax->line), name, t->syntax);
 }
 
-void lower_changed(tp_lower *l, tp_local *local, const tp_syntax *s)
+void lower_changed(tp_lower *l, tp_str name, uint32_t memory, const tp_syntax *s)
 {
-    uint32_t memory = local->memory;
+    const tp_local *own = lower_own_local(l, name);
     if (!memory)
         return;
     for (uint32_t i = 0; i < l->locals.len; i++) {
         tp_local *other = &l->locals.at[i];
-        if (other == local || !(other->object ? holds(other->object, memory) : other->memory == memory))
+        if (other == own || !(other->object ? holds(other->object, memory) : other->memory == memory))
             continue;
         check_loops(l, other->name, other->level, s);
         other->changed = s;
     }
     for (uint32_t i = 0; i < tp_noperands(l->k); i++)
-        if (l->operand_memory[i] == memory) {
-            tp_local *hides = lower_own_local(l, l->k->operands[i].name);
-            if (!hides)
+        if (l->operand_memory[tp_array_of(l->k, i)] == memory) {
+            if (!lower_own_local(l, l->k->operands[i].name) && !tp_str_eq(l->k->operands[i].name, name))
                 check_loops(l, l->k->operands[i].name, 0, s);
             l->operand_changed[i] = s;
         }
     for (const tp_repeat *t = l->turns; t; t = t->outer) /* and what loops run over */
         if (t->memory == memory)
-            lower_fail_shared(l, tp_json_place(s->line), local->name, s);
+            lower_fail_shared(l, tp_json_place(s->line), name, s);
 }
 
 /* ---- conditions that the text decides ---- */

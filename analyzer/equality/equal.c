@@ -350,6 +350,8 @@ static bool cut_equal(summary *s, const premises *p, const sum *x, const sum *y,
 /* What one side has beside the other is nothing: x[e] - x[M - 1], where e is M - 1. Each has a value for all inputs. */
 static bool rest_vanishes(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
 {
+    if (sum_get(s, a)->n + sum_get(s, b)->n > MAX_PRODUCTS) /* which would end the proof, not this way alone */
+        return false;
     const sum rest = *sum_get(s, sum_add(s, a, b, -1));
     bool *used = TP_NEWN(s->arena, bool, rest.n + 1);
     for (uint32_t i = 0; i < rest.n; i++) {

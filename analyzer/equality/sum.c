@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_PRODUCTS = 64, MAX_POWER = 8 };
+enum { MAX_POWER = 8 };
 
 struct sums *sum_pool(summary *s)
 {

@@ -6,7 +6,7 @@
 
 #include "analyzer/equality/internal.h"
 
-enum { MAX_GUARDS = 12, MAX_FACTORS = 16, MAX_COUNTERS = 6 };
+enum { MAX_PRODUCTS = 64, MAX_GUARDS = 12, MAX_FACTORS = 16, MAX_COUNTERS = 6 };
 
 /* [guard and guard …] * num/den * factor^power * … * exp(exponent): 0 where a guard does not hold. */
 typedef struct factor {

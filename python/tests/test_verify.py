@@ -174,7 +174,13 @@ def test_one_argument_by_two_blockspecs():
     wrong = tileproof.verify(lambda x: rows_below(x, 0), differences, X)
     assert not wrong.equivalence and wrong.of("violated")
     assert tileproof.verify(lambda x, y: rows_below(x, 1, y), lambda x, y: differences(x), X, X).of("violated")
-    assert tileproof.verify(lambda x: of_two(x, x), lambda x: 2 * x, X).tiers[0].verdict == "proven"
+    same = lambda x: of_two(x, x), lambda x: 2 * x  # noqa: E731
+    assert tileproof.verify(*same, X).tiers[0].verdict == "proven"
+    for values in {"y": (0, 3)}, {"x": (0, 3), "y": (0, 3)}:
+        report = tileproof.verify(*same, X.astype(int), values=values)
+        assert report.ok and [i.get("values") for i in report.specs[0]["inputs"]] == [{"min": 0, "max": 3}, None], report
+    with pytest.raises(tileproof.TileproofError, match="two things of one array"):
+        tileproof.verify(*same, X.astype(int), values={"x": (0, 3), "y": (0, 4)})
 
 
 @pytest.mark.parametrize(("around", "same", "why"), [

@@ -34,15 +34,20 @@ def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
 def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
     """Into the specs what the caller says, by the name of an input, which an axis of the grid may have taken. Raises TileproofError where no kernel has it."""
     entries = [(spec, entry) for spec in specs for entry in spec.get("inputs", [])]
+    said: dict[int, str] = {}
     for wanted, ends in ranges.items():
         name = next((n for n in (wanted, f"{wanted}_2", f"{wanted}_ref") if any(e["name"] == n for _, e in entries)), None)
         if name is None:
             raise TileproofError(f"values= names `{wanted}`; the inputs of the kernels are {', '.join(dict.fromkeys(e['name'] for _, e in entries))}")
         for spec, entry in entries:
             if entry["name"] == name:
-                entry["values"] = {key: end if isinstance(end, (int, float, str)) else end.item()
-                                   for key, end in zip(("min", "max"), ends, strict=True) if end is not None}
-                spec["x-python"].get("values", {}).pop(name, None)
+                whole = next((e for s, e in entries if s is spec and e["name"] == entry.get("array")), entry)
+                values = {key: end if isinstance(end, (int, float, str)) else end.item()
+                          for key, end in zip(("min", "max"), ends, strict=True) if end is not None}
+                if id(whole) in said and whole["values"] != values:
+                    raise TileproofError(f"values= says two things of one array, `{said[id(whole)]}` and `{wanted}`")
+                whole["values"], said[id(whole)] = values, wanted
+                spec["x-python"].get("values", {}).pop(whole["name"], None)
 
 
 def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping[str, int]) -> dict[int, dict[str, Any]]:
