@@ -89,7 +89,7 @@ static void options_and_texts(void **state)
         {{"assess", FUSED, FUSED}, 2, "one spec, not 2"},
         {{"assess", "tests/bad/truncated.tile.json"}, 3, "the file may be cut off"},
         {{"assess", "tests/semantics/array_by_two_windows.tile.json", "--runs", "1"},
-         0,
+         4,
          "the spec has no reference to run"},
         {{"assess", "block_sparse_matmul", "--runs", "1"}, 0, "tables by chance, the least of 1"},
         {{"assess", "tests/assess/keep_fused_matmul_relu.tile.json", "--runs", "1"}, 0, "K = 256, the least of 1"},
