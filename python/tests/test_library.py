@@ -67,6 +67,10 @@ def test_nothing_runs_unverified_or_unfit(receipt):
         tileproof.compile(ADD, receipt)(x, out=o)
     with pytest.raises(tileproof.TileproofError, match="takes 2"):
         tileproof.compile(ADD, receipt)(x, y, x, out=o)
+    with pytest.raises(tileproof.TileproofError, match="takes no `z`; it takes x, y"):
+        tileproof.compile(ADD, receipt)(x, y, z=x, out=o)
+    with pytest.raises(tileproof.TileproofError, match="`x` is given twice"):
+        tileproof.compile(ADD, receipt)(x, x=x, out=o)
     with pytest.raises(tileproof.TileproofError, match="x"):
         tileproof.compile(ADD, receipt)(x.astype(np.float64), y, out=o)
     assert (o == 7).all()

@@ -197,6 +197,9 @@ class Compiled:
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         if len(inputs) > len(self._names):
             raise TileproofError(f"{len(inputs)} arrays were given; the kernel takes {len(self._names)}: {', '.join(self._names)}")
+        for name in named:
+            if name not in self._names[len(inputs):]:
+                raise TileproofError(f"`{name}` is given twice" if name in self._names else f"the kernel takes no `{name}`; it takes {', '.join(self._names)}")
         given = {name: _as_array(x) for name, x in {**dict(zip(self._names, inputs)), **named}.items()}
         if out is None:
             made = self._new_outputs(given)
