@@ -89,8 +89,8 @@ static void verdicts(void **state)
     tp_arena *a = tp_arena_new(0);
     tp_str why, wanted = {NULL, 0};
     const char *folder = getenv("TEST_SPECS");
-    outcome o = folder ? RUN(a, "lint", "--format", "json", folder)
-                       : RUN(a, "lint", "--format", "json", "examples", "tests/rules");
+    outcome o = folder ? RUN(a, "lint", "-j1", "--format", "json", folder)
+                       : RUN(a, "lint", "-j1", "--format", "json", "examples", "tests/rules");
     struct json_object *r = record_of(a, &o), *specs = member(r, "specs");
     tp_buf now = {.arena = a};
     for (size_t i = 0; i < json_object_array_length(specs); i++)
