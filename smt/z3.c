@@ -3,7 +3,7 @@
  * without a handler ends the process; Z3_mk_solver is ten times slower per
  * check than Z3_mk_simple_solver; a hard query can ignore rlimit, hence the
  * child process. */
-#define _GNU_SOURCE /* wait4, close_range */
+#define _GNU_SOURCE /* wait4, syscall */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -450,9 +451,12 @@ static void ask_in_arena(void *arg)
 static void close_others(int fd)
 {
     enum { MOST = 1024 };
-    if ((fd == 0 || close_range(0, (unsigned)fd - 1, 0) == 0) && close_range((unsigned)fd + 1, ~0U, 0) == 0)
+#ifdef SYS_close_range /* libraries of C before 2021 have no function for it, Linux before 5.9 no such call */
+    if ((fd == 0 || syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U) == 0) &&
+        syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0U) == 0)
         return;
-    for (int i = 0; i < MOST; i++) /* Linux before 5.9 */
+#endif
+    for (int i = 0; i < MOST; i++)
         if (i != fd)
             close(i);
 }

@@ -174,7 +174,8 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
     for (uint32_t i = 0; i < k->ninputs; i++) { /* one that takes part in one of the two alone says most */
         span p = {.operand = &k->operands[i]};
         tp_part all = {.input = i}, first, last;
-        if (!tp_is_float(p.operand->dtype) || !tp_operand_dims(k, p.operand, env, p.dims, &why))
+        if (tp_array_of(k, i) != i || !tp_is_float(p.operand->dtype) ||
+            !tp_operand_dims(k, p.operand, env, p.dims, &why))
             continue;
         memcpy(all.hi, p.dims, sizeof all.hi);
         if (!draw(&s, &all).difference)

@@ -59,9 +59,13 @@ static const tp_domain *place_points(const tp_trial *x, tp_sides *e)
         tp_planes *m = &e->got_meaning[i];
         if (!tp_is_float(e->arrays[i].dtype))
             continue;
+        if (tp_array_of(k, i) != i) { /* the same memory: who draws a point again draws it for both */
+            *m = e->want_meaning[i] = e->got_meaning[tp_array_of(k, i)];
+            continue;
+        }
         m->plane[0] = tp_alloc_unset(x->work, e->arrays[i].n * sizeof(uint64_t));
         m->degree = (tp_degree){1, 0};
-        tp_field_fill(points, tp_array_of(k, i), e->arrays[i].n, m->plane[0]);
+        tp_field_fill(points, i, e->arrays[i].n, m->plane[0]);
         e->want_meaning[i] = *m;
     }
     return points;
