@@ -103,7 +103,7 @@ void tp_measure_here(tp_ctx *c, const tp_spec *spec, const tp_kernel *k, const t
 {
     tp_arena *a = c->arena;
     bool no_tables;
-    if (!k->reference.program && !k->reference.builtin) {
+    if (!tp_has_reference(k)) {
         refuse(m, TP_S("the spec has no reference to run beside the kernel"));
         return;
     }

@@ -204,7 +204,7 @@ static bool arguments(emitter *e, bool call)
         }
     for (uint32_t i = 0; i < e->k->ninputs; i++)
         if (call || e->k->operands[i].array < 0) {
-            emit_item(e, any, e->k->operands[tp_array_of(e->k, i)].name);
+            emit_item(e, any, tp_array_name(e->k, i));
             any = true;
         }
     return any;

@@ -127,7 +127,7 @@ static void given(emitter *e, bool by_device, bool arrays)
         emit_item(e, any, k->tables[i].name);
     for (uint32_t i = 0; i < k->ninputs; i++, any = true) {
         uint32_t dims = emit_device_dims(k, i);
-        emit_item(e, any, k->operands[arrays ? tp_array_of(k, i) : i].name);
+        emit_item(e, any, arrays ? tp_array_name(k, i) : k->operands[i].name);
         for (uint32_t d = 0; d < dims && by_device; d++)
             emit_text(e, d ? ", 0" : "[0");
         emit_text(e, dims && by_device ? "]" : "");

@@ -174,9 +174,9 @@ tp_str tp_domain_text(tp_arena *a, const tp_spec_report *s)
         tp_buf_printf(&b, "%s%.*s", b.n ? ", " : "", TP_FMT(k->where[i].text));
     for (uint32_t i = 0; i < k->ninputs; i++) {
         const tp_operand *o = &k->operands[i];
-        tp_str said = o->array >= 0 ? tp_printf(a, "the array of %.*s is %.*s", TP_FMT(o->name),
-                                                TP_FMT(k->operands[o->array].name))
-                                    : tp_range_text(a, k, o);
+        tp_str said = o->array >= 0
+                          ? tp_printf(a, "the array of %.*s is %.*s", TP_FMT(o->name), TP_FMT(tp_array_name(k, i)))
+                          : tp_range_text(a, k, o);
         tp_buf_printf(&b, "%s%.*s", b.n && said.n ? ", " : "", TP_FMT(said));
     }
     tp_implicit_facts facts;

@@ -222,6 +222,16 @@ static inline uint32_t tp_array_of(const tp_kernel *k, uint32_t i)
 {
     return k->operands[i].array >= 0 ? (uint32_t)k->operands[i].array : i;
 }
+/* What callers call that array. */
+static inline tp_str tp_array_name(const tp_kernel *k, uint32_t i)
+{
+    return k->operands[tp_array_of(k, i)].name;
+}
+/* Does the spec say what is to be computed? */
+static inline bool tp_has_reference(const tp_kernel *k)
+{
+    return k->reference.program || k->reference.builtin;
+}
 /* The array as callers, references and findings have it. */
 static inline uint32_t tp_global_rank(const tp_operand *o)
 {

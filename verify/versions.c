@@ -159,8 +159,7 @@ static bool arrays_agree(tp_arena *a, const tp_kernel *old, const tp_kernel *new
         int at = tp_operand_find(new, x->name);
         const tp_operand *y = at < 0 ? NULL : &new->operands[at];
         same = y && y->role == x->role && y->dtype == x->dtype && tp_global_rank(y) == tp_global_rank(x) &&
-               (!ordered || at == (int)i) &&
-               tp_str_eq(old->operands[tp_array_of(old, i)].name, new->operands[tp_array_of(new, (uint32_t)at)].name);
+               (!ordered || at == (int)i) && tp_str_eq(tp_array_name(old, i), tp_array_name(new, (uint32_t)at));
         for (uint32_t d = 0; same && d < tp_global_rank(x); d++)
             same = tp_str_eq(tp_expr_text(old->exprs, tp_global_shape(x)[d]),
                              tp_expr_text(new->exprs, tp_global_shape(y)[d]));

@@ -68,7 +68,7 @@ static void check_names(run_call *r, const tp_strings *list, const char *option,
         if (o >= 0 && role == TP_INPUT && k->operands[o].array >= 0)
             fail(r, TP_EXIT_USAGE,
                  tp_printf(r->arena, "--%s: the array of `%.*s` is given as `%.*s`", option, TP_FMT(name),
-                           TP_FMT(k->operands[k->operands[o].array].name)));
+                           TP_FMT(tp_array_name(k, (uint32_t)o))));
         bool input = o >= 0 && role == TP_OUTPUT && k->operands[o].role == TP_INPUT && r->c->fill.len;
         if ((o >= 0 && k->operands[o].role == role) || input || (role == TP_INPUT && takes_table(k, name)))
             continue;

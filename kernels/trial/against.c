@@ -110,8 +110,7 @@ static bool inputs_of(tp_arena *a, const tp_kernel *k, const tp_kernel *other, t
 {
     for (uint32_t i = 0; i < k->ninputs; i++) {
         int at = tp_operand_find(other, k->operands[i].name);
-        if (at >= 0 &&
-            !tp_str_eq(k->operands[tp_array_of(k, i)].name, other->operands[tp_array_of(other, (uint32_t)at)].name)) {
+        if (at >= 0 && !tp_str_eq(tp_array_name(k, i), tp_array_name(other, (uint32_t)at))) {
             *why = tp_printf(a, "\"array\" of `%.*s` is not the same in both", TP_FMT(k->operands[i].name));
             return false;
         }

@@ -123,7 +123,7 @@ static void read_array(tp_ctx *c, const tp_kernel *k, const tp_case *x, const tp
     const tp_operand *o = &k->operands[i];
     if (o->array >= 0)
         tp_raise(c, TP_RULE_SPEC_VALUE, m->key_loc, NULL, "the array of `%.*s` is given as `%.*s`", TP_FMT(o->name),
-                 TP_FMT(k->operands[o->array].name));
+                 TP_FMT(tp_array_name(k, (uint32_t)i)));
     if (tp_tensor_read(c->arena, tp_permitted_file(c, m), o->dtype, &given[i], &why) != TP_OK)
         tp_raise(c, TP_RULE_SPEC_VALUE, m->loc, "paths are relative to the spec", "cannot read `%.*s`: %.*s",
                  TP_FMT(m->u.string), TP_FMT(why));

@@ -134,7 +134,7 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
 
 bool tp_trial_comparable(const tp_case *c)
 {
-    return c->against || c->kernel->reference.program || c->kernel->reference.builtin;
+    return c->against || tp_has_reference(c->kernel);
 }
 
 bool tp_trial_writes_inputs(const tp_kernel *k)

@@ -133,8 +133,7 @@ static void add_arrays(json *o, const tp_kernel *k)
         if (tp_array_of(k, i) == i)
             continue;
         arrays = arrays ? arrays : json_object_new_object();
-        json_object_object_add(arrays, tp_cstr(k->arena, k->operands[i].name),
-                               tp_jsonc_string(k->operands[tp_array_of(k, i)].name));
+        json_object_object_add(arrays, tp_cstr(k->arena, k->operands[i].name), tp_jsonc_string(tp_array_name(k, i)));
     }
     if (arrays)
         json_object_object_add(o, "arrays", arrays);
