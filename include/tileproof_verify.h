@@ -21,7 +21,7 @@ typedef struct tileproof_verify_options {
  * (docs/REPORTS.md says what that establishes). TILEPROOF_OK: nothing is
  * violated and nothing is open; unless `lint_only`, the kernel then counts as
  * verified. TILEPROOF_VIOLATED, TILEPROOF_UNKNOWN: the sink hears of every
- * finding. Hard queries are asked in a forked child, which the call waits for.
+ * finding. Hard queries are asked by a process that is forked for the call, which waits for its end.
  * `options` may be NULL. */
 TILEPROOF_API tileproof_status tileproof_verify(tileproof_kernel *kernel, const tileproof_verify_options *options,
                                                 tileproof_sink sink, void *context);

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "smt/prover.h"
+#include "smt/question.h"
 #include "smt/trust/proof.h"
 
 /* memo.c: decisions by obligation, in the prover's arena. */
@@ -34,7 +35,7 @@ struct tp_prover {
     tp_past_cases past;
     uint32_t *number; /* cache.c: by expression, its number in the text of an obligation; not above `numbered`: none */
     uint32_t nnumber, numbered;
-    tp_solver *solver;  /* the caller's, or this prover's own */
+    tp_solver *solver;  /* the caller's, or this prover's own; NULL: nothing was asked */
     uint32_t emitted;   /* files of --emit-smt2 */
     bool distrust;      /* a proof was rejected: decide without the exact engine */
     bool brief;         /* only a short proof of our own is tried: for the cache */
@@ -119,12 +120,12 @@ void tp_minimise(tp_prover *v, const tp_obligation *o, int64_t *env);
  * (env set), -1 too many. */
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env);
 
-/* What a solver says of the negated obligation. */
-typedef enum tp_answer { TP_UNSAT, TP_SAT, TP_UNDECIDED, TP_SOLVER_ERROR } tp_answer;
-/* z3.c: the only file that knows Z3. Refute the obligation, in a child process
- * with limits: an error, its death and its limits are "undecided". `linear`:
- * products are opaque, SAT is a hint only. On SAT env holds the model's values. */
-tp_answer tp_z3_check(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
+/* question.c: the obligation as Z3 gets it, in the scratch arena; its limits are not set. `linear`: products are
+ * opaque. */
+tp_question tp_question_of(tp_prover *v, const tp_obligation *o, bool linear);
+/* solver.c: refute the obligation, in a process with limits: an error, its death and its limits are "undecided".
+ * `linear`: SAT is a hint only. On SAT env holds the model's values. */
+tp_answer tp_ask_z3(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
 
 /* linear.c: facts about products for the linear form. */
 typedef struct tp_facts {
@@ -140,7 +141,7 @@ void tp_collect_facts(tp_prover *v, const tp_obligation *o, tp_expr goal, tp_fac
 tp_str tp_smt2_text(tp_prover *v, const tp_obligation *o, const char *status);
 const char *tp_emit_smt2(tp_prover *v, const tp_obligation *o, const char *dir, const char *status);
 
-/* z3.c: a solver gave no answer, for its seconds or since it could not be started: another time it may. */
+/* solver.c: a solver gave no answer, for its seconds or since it could not be started: another time it may. */
 void tp_note_unsteady(const tp_prover *v);
 /* external.c: another solver, as a process that reads SMT-LIB. Anything but a
  * clean answer is unknown. */

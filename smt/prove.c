@@ -28,7 +28,7 @@ tp_prover *tp_prover_new(tp_arena *a, tp_exprs *p, const tp_prover_options *o)
     if (o)
         v->o = *o;
     v->keys = v->o.cache || v->o.recall ? tp_arena_child(a) : NULL;
-    v->solver = v->o.solver ? v->o.solver : tp_solver_new(a);
+    v->solver = v->o.solver;
     return v;
 }
 
@@ -78,13 +78,13 @@ static tp_decision ask_z3(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     tp_str reason = TP_S("");
     uint64_t most = v->o.rlimit ? v->o.rlimit : RAW_RLIMIT;
-    tp_answer a = tp_z3_check(v, o, true, most < LINEAR_RLIMIT ? most : LINEAR_RLIMIT, env, &reason);
+    tp_answer a = tp_ask_z3(v, o, true, most < LINEAR_RLIMIT ? most : LINEAR_RLIMIT, env, &reason);
     v->stats.linear += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return decide_proven(TP_GRADE_Z3);
     if (a == TP_SAT && tp_refutes(v, o, env))
         return decide_violated(v, o, env);
-    a = tp_z3_check(v, o, false, most, env, &reason);
+    a = tp_ask_z3(v, o, false, most, env, &reason);
     v->stats.raw += a == TP_UNSAT;
     if (a == TP_UNSAT)
         return decide_proven(TP_GRADE_Z3);

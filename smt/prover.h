@@ -23,8 +23,8 @@ typedef struct tp_decision {
 /* Is it what its verdict says? For tp_assert(). */
 bool tp_decision_holds(const tp_decision *d);
 
-/* A Z3 context that provers of one thread can share; made when first needed.
- * The handle lives in the arena, the context until tp_solver_free(). */
+/* A process that asks Z3, which provers of one thread can share. It is forked here, and does not share what comes
+ * later: make it while this process is small. The handle lives in the arena, the process until tp_solver_free(). */
 typedef struct tp_solver tp_solver;
 tp_solver *tp_solver_new(tp_arena *a);
 void tp_solver_free(tp_solver *s);

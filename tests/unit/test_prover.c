@@ -5,8 +5,10 @@
 #include "base/budget.h"
 #include "tests/unit/support.h"
 
-#include <sys/resource.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "smt/internal.h"
 #include "smt/trust/proof.h"
@@ -530,13 +532,61 @@ static void a_query_takes_no_more_than_is_left(void **state)
     tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.rlimit = UINT32_MAX});
     getrusage(RUSAGE_CHILDREN, &before);
     tp_try(a, ask_once, &(query){v, &o}); /* left, its time being over */
-    getrusage(RUSAGE_CHILDREN, &after);
     assert_true(tp_budget_over(&b));
+    tp_prover_free(v); /* and what its solver took is counted */
+    getrusage(RUSAGE_CHILDREN, &after);
     double took = (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec) +
                   (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec) * 1e-6;
     if (took > 0.5)
         fail_msg("a query took %.2f s, where 0.2 were left", took);
+    tp_arena_free(a);
+}
+
+/* The one process that this thread has forked; 0: none. */
+static int only_child(void)
+{
+    int pid = 0;
+    FILE *f = fopen("/proc/thread-self/children", "r");
+    if (f && fscanf(f, "%d", &pid) != 1)
+        pid = 0;
+    if (f)
+        fclose(f);
+    return pid;
+}
+
+/* x * y + x >= x * y, for the solver alone. */
+static tp_verdict ask_something(tp_solver *solver)
+{
+    tp_arena *a = tp_arena_new(0);
+    tp_exprs *p = tp_exprs_new(a);
+    tp_var vars[3];
+    tp_obligation o;
+    cubes(p, vars, &o);
+    tp_expr x = tp_sym(p, vars[0].sym), y = tp_sym(p, vars[1].sym), xy = tp_op2(p, TP_E_MUL, x, y);
+    o.goal = tp_op2(p, TP_E_GE, tp_op2(p, TP_E_ADD, xy, x), xy);
+    tp_prover *v = tp_prover_new(a, p, &(tp_prover_options){.solver = solver, .only_solver = true});
+    tp_verdict verdict = tp_prove(v, &o).verdict;
     tp_prover_free(v);
+    tp_arena_free(a);
+    return verdict;
+}
+
+/* A solver's process that somebody else ended is started anew, and none outlives its handle. */
+static void a_solver_is_started_again(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_solver *solver = tp_solver_new(a);
+    assert_int_equal(ask_something(solver), TP_PROVEN);
+    int first = only_child();
+    if (first) { /* systems without that file have nothing to look at */
+        kill(first, SIGKILL);
+        waitid(P_PID, (id_t)first, &(siginfo_t){0}, WEXITED | WNOWAIT);
+        assert_int_equal(ask_something(solver), TP_PROVEN);
+        assert_int_not_equal(only_child(), first);
+    }
+    tp_solver_free(solver);
+    assert_int_equal(only_child(), 0);
     tp_arena_free(a);
 }
 
@@ -563,16 +613,12 @@ static void terms_end_with_their_degree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(few_points_come_before_proofs),
-                                       cmocka_unit_test(random_obligations),
-                                       cmocka_unit_test(planted_sums_are_found),
-                                       cmocka_unit_test(terms_end_with_their_degree),
-                                       cmocka_unit_test(intervals_of_small_ranges),
-                                       cmocka_unit_test(chains_of_equations),
-                                       cmocka_unit_test(what_was_decided_is_remembered),
-                                       cmocka_unit_test(what_was_decided_is_recalled),
-                                       cmocka_unit_test(intervals_hold_every_value),
-                                       cmocka_unit_test(a_stop_by_the_clock_is_said),
-                                       cmocka_unit_test(a_query_takes_no_more_than_is_left)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_points_come_before_proofs), cmocka_unit_test(random_obligations),
+        cmocka_unit_test(planted_sums_are_found),        cmocka_unit_test(terms_end_with_their_degree),
+        cmocka_unit_test(a_solver_is_started_again),     cmocka_unit_test(intervals_of_small_ranges),
+        cmocka_unit_test(chains_of_equations),           cmocka_unit_test(what_was_decided_is_remembered),
+        cmocka_unit_test(what_was_decided_is_recalled),  cmocka_unit_test(intervals_hold_every_value),
+        cmocka_unit_test(a_stop_by_the_clock_is_said),   cmocka_unit_test(a_query_takes_no_more_than_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Preloaded by test_faults.c: things fail on demand.
  *   FAULTS=FILE  a page that says which call fails, and counts (faults.h)
- *   FAULT_Z3=HOW Z3_solver_check: unknown, sat, die, eat (all memory there is); Z3_mk_context: spin
+ *   FAULT_Z3=HOW Z3_solver_check: unknown, sat, die, eat (all memory there is); send: spin
  */
 #define _GNU_SOURCE
 #include "tests/unit/shim/faults.h"
@@ -187,6 +187,16 @@ ssize_t write(int fd, const void *p, size_t n)
     return fd > 2 && fails(FAULT_WRITE, CALLER, ENOSPC) ? -1 : real(fd, p, n);
 }
 
+/* Spinning: in the program itself, not in a process that has limits of its own. */
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+    const char *how = getenv("FAULT_Z3");
+    REAL(send);
+    while (how && strcmp(how, "spin") == 0)
+        ;
+    return fails(FAULT_WRITE, CALLER, EPIPE) ? -1 : real(fd, p, n, flags);
+}
+
 int rename(const char *from, const char *to)
 {
     REAL(rename);
@@ -277,14 +287,4 @@ int Z3_solver_check(void *context, void *solver)
     if (how && strcmp(how, "die") == 0)
         abort();
     return real(context, solver);
-}
-
-/* In the program itself, not in a child that has limits of its own. */
-void *Z3_mk_context(void *config)
-{
-    const char *how = getenv("FAULT_Z3");
-    REAL(Z3_mk_context);
-    while (how && strcmp(how, "spin") == 0)
-        ;
-    return real(config);
 }
