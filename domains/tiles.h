@@ -298,7 +298,9 @@ static ATTRIBUTE void NAME(pack_rows)(ELEMENT *to, const ELEMENT *a, tp_steps s,
         rows = NAME(height)(m - i);
         for (size_t t = 0; s.row == 1 && rows == ROWS && t < k; t++)
             memcpy(to + t * ROWS, a + i + t * s.column, ROWS * sizeof(ELEMENT));
-        for (size_t t = 0; (s.row != 1 || rows != ROWS) && t < k; t++)
+        if (s.column == 1)
+            NAME(turn_lines)(rows, to, rows, a + i * s.row, s.row, k);
+        for (size_t t = 0; s.column != 1 && (s.row != 1 || rows != ROWS) && t < k; t++)
             for (size_t q = 0; q < rows; q++)
                 to[t * rows + q] = a[(i + q) * s.row + t * s.column];
     }
@@ -332,6 +334,14 @@ static inline void NAME(fetch)(const ELEMENT *b, size_t ldb, size_t from, size_t
     }
 }
 
+/* Are rows of a worth packing though they lie in rows? The first cache has as few as 8 ways for lines that lie 4096
+ * bytes apart: those of the rows of a tall tile would drive each other out at every term. */
+static inline bool NAME(drive_out)(size_t row, size_t m, size_t n)
+{
+    enum { WAYS = 8, APART = 4096 };
+    return ROWS > WAYS && row * sizeof(ELEMENT) % APART == 0 && m >= ROWS && n >= 4 * WIDTH;
+}
+
 /* With `panels`, b becomes packed there: for every WIDTH columns k rows of as many; or is so already. */
 static ATTRIBUTE void NAME(multiply_by_panels)(size_t m, size_t n, size_t k, const ELEMENT *a, tp_steps sa,
                                                const ELEMENT *b, tp_steps sb, ELEMENT *r, const ELEMENT *base,
@@ -352,7 +362,7 @@ static ATTRIBUTE void NAME(multiply_by_panels)(size_t m, size_t n, size_t k, con
         for (size_t i0 = 0, high; i0 < m; i0 += high) {
             high = m - i0 < tall ? m - i0 : tall;
             const ELEMENT *top = a + i0 * sa.row + t * sa.column;
-            NAME(rows_of_a) x = {block, sa.column != 1, sa.row};
+            NAME(rows_of_a) x = {block, sa.column != 1 || NAME(drive_out)(sa.row, high, n), sa.row};
             if (x.packed)
                 NAME(pack_rows)(block, top, sa, high, depth);
             size_t j = 0;

@@ -335,16 +335,18 @@ static void packed_once(const tp_multiplier *by, tp_rng *rng, unsigned round)
     const size_t m = ROWS[tp_rng_below(rng, 10)], k = TERMS[tp_rng_below(rng, 6)], n = 1 + tp_rng_below(rng, 140),
                  wide = (n + TP_WIDE - 1) / TP_WIDE * TP_WIDE;
     const bool columns_of_a = tp_rng_below(rng, 2), columns_of_b = tp_rng_below(rng, 2), adds = tp_rng_below(rng, 2);
-    tp_steps sa = columns_of_a ? (tp_steps){1, m} : (tp_steps){k, 1},
+    const size_t pitch = tp_rng_below(rng, 2) ? k : 1024; /* rows that share their places in a cache */
+    tp_steps sa = columns_of_a ? (tp_steps){1, m} : (tp_steps){pitch, 1},
              sb = columns_of_b ? (tp_steps){1, k} : (tp_steps){n, 1};
-    fenced a = fence(m * k * 4, true), b = fence(k * n * 4, true), room = fence(wide * k * 4, true);
+    const size_t of_a = columns_of_a ? m * k : (m - 1) * pitch + k;
+    fenced a = fence(of_a * 4, true), b = fence(k * n * 4, true), room = fence(wide * k * 4, true);
     fenced r = fence(m * n * 4, true), want = fence(m * n * 4, true), onto = fence(m * n * 4, true),
            base = fence(m * n * 4, true), sum = fence(m * n * 4, true);
     tp_panels panels = {room.at, false};
     fill(rng, b.at, k * n);
     fill(rng, base.at, m * n);
     for (unsigned turn = 0; turn < 3; turn++) {
-        fill(rng, a.at, m * k);
+        fill(rng, a.at, of_a);
         for (size_t i = 0; i < m * n; i++) {
             float e = 0;
             for (size_t t = 0; t < k && turn == 0; t++) /* later ones: the plain product's, which is as this one */
