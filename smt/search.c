@@ -114,15 +114,21 @@ static candidates choose(tp_prover *v, const tp_obligation *o, const tp_var *x, 
     return c;
 }
 
+/* A premise, and how much its left side less its right one grows by its last step, where that is a constant and it
+ * compares; else 0. */
+typedef struct ready_premise {
+    tp_expr premise;
+    int64_t slope;
+} ready_premise;
+
 typedef struct search {
     tp_prover *v;
     const tp_obligation *o;
     int64_t *env;
     candidates *choice; /* per variable; unused for steps */
     bool *used;
-    uint32_t *ready;                   /* per premise: 1 + the last step variable that it mentions; 0: none */
-    int64_t *slope;                    /* per premise: how much its left side less its right one grows by that variable,
-                                          where that is a constant and it compares; else 0 */
+    const ready_premise *
+        *ready; /* ready[n] to ready[n + 1]: premises whose last step is the n-th variable, from 1; 0: none */
     int64_t constants[STEP_CONSTANTS]; /* worth trying for steps too */
     uint32_t nconstants;
     int budget;
@@ -132,8 +138,8 @@ typedef struct search {
 static bool is_excluded(const search *s, uint32_t n)
 {
     int64_t value;
-    for (uint32_t i = 0; i < s->o->npremises; i++)
-        if (s->ready[i] == n && tp_expr_eval(s->v->p, s->o->premises[i], s->env, &value) == TP_EVAL_OK && !value)
+    for (const ready_premise *x = s->ready[n]; x < s->ready[n + 1]; x++)
+        if (tp_expr_eval(s->v->p, x->premise, s->env, &value) == TP_EVAL_OK && !value)
             return true;
     return false;
 }
@@ -182,10 +188,10 @@ static void narrow(const search *s, uint32_t i, int64_t *lo, int64_t *hi)
 {
     const tp_exprs *p = s->v->p;
     s->env[s->o->vars[i].sym] = 0;
-    for (uint32_t k = 0; k < s->o->npremises; k++) {
-        const tp_expr_node *n = tp_expr_get(p, s->o->premises[k]);
-        int64_t a, b, rest, slope = s->slope[k];
-        if (s->ready[k] != i + 1 || !slope || tp_expr_eval(p, n->a, s->env, &a) != TP_EVAL_OK ||
+    for (const ready_premise *x = s->ready[i + 1]; x < s->ready[i + 2]; x++) {
+        const tp_expr_node *n = tp_expr_get(p, x->premise);
+        int64_t a, b, rest, slope = x->slope;
+        if (!slope || tp_expr_eval(p, n->a, s->env, &a) != TP_EVAL_OK ||
             tp_expr_eval(p, n->b, s->env, &b) != TP_EVAL_OK || !tp_sub(a, b, &rest))
             continue;
         bool strict = n->op == TP_E_LT || n->op == TP_E_GT;
@@ -207,8 +213,10 @@ static bool try_steps(search *s, uint32_t i)
         i++;
     }
     if (i >= o->nvars) {
+        int64_t value;
         s->budget--;
-        return tp_refutes(s->v, o, s->env);
+        /* premises were looked at on the way: of most cases the goal holds */
+        return tp_expr_eval(s->v->p, o->goal, s->env, &value) == TP_EVAL_OK && !value && tp_refutes(s->v, o, s->env);
     }
     const tp_var *x = &o->vars[i];
     int64_t lo, hi, tried[STEP_CANDIDATES + STEP_CONSTANTS];
@@ -292,21 +300,35 @@ static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
     }
 }
 
+static const ready_premise **by_last_step(tp_prover *v, const tp_obligation *o)
+{
+    const ready_premise **ready = TP_NEWN(v->scratch, const ready_premise *, o->nvars + 2);
+    ready_premise *at = TP_NEWN(v->scratch, ready_premise, o->npremises + 1);
+    uint32_t *last = TP_NEWN(v->scratch, uint32_t, o->npremises + 1);
+    for (uint32_t k = 0; k < o->npremises; k++)
+        for (uint32_t i = 0; i < o->nvars; i++)
+            if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
+                last[k] = i + 1;
+    for (uint32_t n = 0; n <= o->nvars; n++) {
+        ready[n] = at;
+        for (uint32_t k = 0; k < o->npremises; k++)
+            if (last[k] == n) {
+                bool slopes = n && o->any_case;
+                int64_t slope = slopes ? premise_slope(v->p, o->premises[k], o->vars[n - 1].sym) : 0;
+                *at++ = (ready_premise){o->premises[k], slope};
+            }
+    }
+    ready[o->nvars + 1] = at;
+    return ready;
+}
+
 static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
 {
     search s = {.v = v, .o = o, .env = env};
     numbers constants = {0};
     s.choice = TP_NEWN(v->scratch, candidates, o->nvars);
     s.used = TP_NEWN(v->scratch, bool, o->nvars);
-    s.ready = TP_NEWN(v->scratch, uint32_t, o->npremises);
-    s.slope = TP_NEWN(v->scratch, int64_t, o->npremises);
-    for (uint32_t k = 0; k < o->npremises; k++) {
-        for (uint32_t i = 0; i < o->nvars; i++)
-            if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
-                s.ready[k] = i + 1;
-        if (s.ready[k] && o->any_case)
-            s.slope[k] = premise_slope(v->p, o->premises[k], o->vars[s.ready[k] - 1].sym);
-    }
+    s.ready = by_last_step(v, o);
     constants_of(v, o->goal, &constants);
     for (uint32_t i = 0; i < o->npremises; i++)
         constants_of(v, o->premises[i], &constants);
