@@ -89,3 +89,9 @@ tp_str tp_case_text(tp_arena *a, const tp_case *c)
     tp_str sizes = tp_sizes_text(a, c->kernel, c->env), dtypes = tp_dtypes_text(c->kernel);
     return tp_printf(a, "%.*s%s%.*s", TP_FMT(sizes), sizes.n && dtypes.n ? ", " : "", TP_FMT(dtypes));
 }
+
+tp_str tp_case_phrase(tp_arena *a, const tp_case *c)
+{
+    tp_str text = tp_case_text(a, c);
+    return text.n ? tp_printf(a, "case %.*s", TP_FMT(text)) : TP_S("the only case");
+}

@@ -172,5 +172,6 @@ tp_str tp_box_share_text(tp_arena *a, const tp_equiv *e);
 tp_str tp_opinion_text(tp_arena *a, const tp_opinion *o); /* "159 equal at sizes up to …" */
 tp_str tp_witness_text(tp_arena *a, const tp_witness *w); /* "M = 129, i = 1" */
 tp_str tp_case_text(tp_arena *a, const tp_case *c);
+tp_str tp_case_phrase(tp_arena *a, const tp_case *c); /* "case N = 3", "the only case" */
 
 #endif

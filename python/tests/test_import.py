@@ -190,3 +190,50 @@ def test_tables_that_no_argument_changes_are_fixed_without_arrays(around):
 def test_tables_of_arguments_stay_open_without_arrays():
     fn, args = kernels.CALLS["gather by ids"]
     assert "contents" not in tileproof.from_pallas(fn, *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in args))[0]["scalar_prefetch"][0]
+
+
+I8, U8, I16, U16, U32, I32 = jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.uint32, jnp.int32
+# Index maps of a step and of a table of bytes, some of which leave the eight blocks.
+MAPS = {
+    "a narrowing cast": (lambda i, t: (i * 20).astype(I8).astype(I32) // 20, I8), "one that wraps": (lambda i, t: (i * 100).astype(U8).astype(I32) // 32, I8),
+    "of a shift": (lambda i, t: (i << 13).astype(I16).astype(I32) // 4096 + 4, I8), "of a table": (lambda i, t: (t[i] * I8(2)).astype(I32) // 32, I8),
+    "sums of bytes": (lambda i, t: ((t[i] + t[i]).astype(I32) + 128) // 32, I8), "of unsigned bytes": (lambda i, t: (t[i] + U8(160)).astype(I32) // 32, U8),
+    "less than none": (lambda i, t: jnp.minimum((t[i] - U8(16)).astype(I32), 112) // 16, U8), "negated": (lambda i, t: (-t[i]).astype(I32) // 32, U8),
+    "widened first": (lambda i, t: t[i].astype(I32) * 2 // 32, I8), "bits": (lambda i, t: ~i & 7, I8), "bits of bytes": (lambda i, t: (~t[i]).astype(I32) // 32, U8),
+    "one or the other": (lambda i, t: jnp.where((i > 2) ^ (i < 6), i, 0), I8), "a square": (lambda i, t: jnp.minimum(i**2, 7), I8),
+    "more of bits": (lambda i, t: (t[i].astype(U16) * U16(1024)).astype(I32) // 8192, U8), "unsigned": (lambda i, t: (i.astype(U32) * U32(3) % U32(8)).astype(I32), I8),
+    "absolute": (lambda i, t: abs(t[i] - I8(100)).astype(I32) // 16, I8),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_integers_of_index_maps_are_those_of_their_types(name):
+    """A map whose blocks JAX finds within the array passes, and computes what JAX does; another is accused."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    index, dtype = MAPS[name]
+    table, x = jnp.arange(8, dtype=dtype) * 16, jnp.arange(64 * 128, dtype=jnp.float32).reshape(64, 128)
+
+    def body(_, x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    def call(t, x):
+        grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(8,), in_specs=[pl.BlockSpec((8, 128), lambda i, t: (index(i, t), 0))],
+                                            out_specs=pl.BlockSpec((8, 128), lambda i, t: (i, 0)))
+        return pl.pallas_call(body, grid_spec=grid, out_shape=jax.ShapeDtypeStruct((64, 128), jnp.float32))(t, x)
+
+    blocks = [int(index(jnp.int32(i), table)) for i in range(8)]
+    report = tileproof.check(call, table, x)
+    assert report.ok == all(0 <= b < 8 for b in blocks), (blocks, str(report))
+    if report.ok:
+        want = jnp.concatenate([x[8 * b:8 * b + 8] for b in blocks])
+        tileproof.assert_equivalent(call, lambda *_: want, table, x)
+
+
+@pytest.mark.parametrize("index", [lambda i: jax.lax.fori_loop(0, 3, lambda k, a: (a + k) % 8, i), lambda i: jax.lax.while_loop(lambda a: a > 3, lambda a: a - 4, i),
+                                   lambda i: jax.lax.clz(i + 1) & 7, lambda i: (i.astype(jnp.float32) * 0.5).astype(I32),
+                                   lambda i: jnp.minimum(i.astype(U32) - U32(1), U32(3)).astype(I32)])
+def test_what_no_index_map_can_say_is_refused(index):
+    with pytest.raises(tileproof.Unsupported, match="in an index map"):
+        tileproof.check(*planted(lambda i: (index(i), 0)))

@@ -58,7 +58,7 @@ def test_rows_are_proven_by_what_is_said_of_them():
 
 
 def test_a_range_of_no_input_is_refused():
-    with pytest.raises(tileproof.TileproofError, match="values= names `rows`; the inputs of the kernels are row, w"):
+    with pytest.raises(tileproof.TileproofError, match="values= names `rows`; the inputs and tables of the kernels are row, w"):
         tileproof.check(embedding, jax.ShapeDtypeStruct((8,), jnp.int32), jax.ShapeDtypeStruct((32, 128), jnp.float32), values={"rows": (0, 31)})
 
 
@@ -147,3 +147,43 @@ def test_ends_are_expressions_over_sizes():
                               sizes={"V": 256}, values={"y": (0, "V - 1")}, seconds=10)
     assert report.equivalence, report
     assert report.reports[0]["specs"][0]["domain"]["values"] == ["0 <= y <= V - 1"]
+
+
+def gathered(rows, table):
+    def body(row_ref, w_ref, o_ref):
+        o_ref[...] = w_ref[...]
+
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=rows.shape, in_specs=[pl.BlockSpec((1, 1, 128), lambda i, r: (r[i], 0, 0))],
+                                        out_specs=pl.BlockSpec((1, 1, 128), lambda i, r: (i, 0, 0)))
+    return pl.pallas_call(body, grid_spec=grid, out_shape=jax.ShapeDtypeStruct((rows.shape[0], 1, 128), jnp.float32))(rows, table)
+
+
+def test_tables_of_which_only_the_shape_is_given():
+    """values= says what they hold, as the help of the finding wants; the ends may be sizes."""
+    shapes = jax.ShapeDtypeStruct((16,), jnp.int32), jax.ShapeDtypeStruct((50, 1, 128), jnp.float32)
+    ask = lambda **given: tileproof.verify(gathered, lambda rows, table: table[rows], *shapes, **given)  # noqa: E731
+    free = ask()
+    assert not free.ok and [f.rule for f in free.of("violated")] == ["TP101"] and any("open" in t for t in free.assumed)
+    within = ask(values={"row": (0, 49)})
+    assert within.ok and not within.assumed and ("all sizes", "proven") in [(t.name, t.verdict) for t in within.tiers], within
+    assert not ask(values={"row": (0, 50)}).ok
+    with pytest.raises(tileproof.TileproofError, match="the inputs and tables of the kernels are w, row"):
+        ask(values={"rows": (0, 49)})
+    sizes = tileproof.verify(gathered, lambda rows, table: table[rows], "i32[N]", "f32[V,1,128]", sizes={"N": 8, "V": 50}, values={"row": (0, "V - 1")})
+    assert sizes.ok, sizes
+
+
+def test_advice_is_told():
+    """What overflows where the reference does not is ok, and said: count, place and fix, in text and table."""
+    def softmax(x):
+        def body(x_ref, o_ref):
+            e = jnp.exp(x_ref[...])
+            o_ref[...] = e / jnp.sum(e, axis=1, keepdims=True)
+
+        rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct(x.shape, jnp.float32), grid=(2,), in_specs=[rows], out_specs=rows)(x)
+
+    report = tileproof.verify(softmax, lambda x: jax.nn.softmax(x, axis=1), jax.ShapeDtypeStruct((16, 128), jnp.float32))
+    text, table = str(report), report._repr_html_()
+    assert report.ok and "advice[TP703]" in text and "subtract the maximum first" in text and "; overflows in the only case" in text, text
+    assert " advice" in text.splitlines()[0] and "advice[TP703]" in table, text

@@ -13,7 +13,6 @@ REFERENCES = {
     "matmul in bfloat16": lambda x, y: x @ y,
     "mixed dot": lambda x, w: jnp.dot(x.astype(jnp.bfloat16), w, preferred_element_type=jnp.float32),
     "under vmap": jnp.exp,
-    "int8": lambda v: (v.astype(jnp.int32) * 3 // 2).astype(jnp.int8),
     "elementwise softmax": lambda x: jax.nn.softmax(x, axis=-1),
     "elementwise logsumexp": lambda x: x - jax.nn.logsumexp(x, axis=-1, keepdims=True),
     "elementwise triangle": jnp.tril,

@@ -122,16 +122,18 @@ class Report:
 
     def __str__(self) -> str:
         proven = len(self.of("proven"))
-        bad, unknown = self.of("violated", "vacuous"), self.of("unknown")
+        bad, unknown, advice = self.of("violated", "vacuous"), self.of("unknown"), self.of("advice")
         head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
+        if advice:
+            head += f", {len(advice)} advice"
         if self.refused:
             head += f", {len(self.refused)} not imported"
-        return "\n".join([head, *_told(bad), *_told(unknown), *(f"not imported: {r}" for r in self.refused), *(f"note: {t}" for t in self.assumed)])
+        return "\n".join([head, *_told(bad), *_told(unknown), *_told(advice), *(f"not imported: {r}" for r in self.refused), *(f"note: {t}" for t in self.assumed)])
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Kernel, rule, verdict, text: findings with their text, then what is proven, a row for each rule."""
         for f in self.findings:
-            if f.verdict not in ("proven", "advice"):
+            if f.verdict != "proven":
                 yield f.kernel, f"{f.rule} {f.slug}", f.verdict, str(f)
         yield from (("", "", "not imported", str(r)) for r in self.refused)
         for (kernel, rule), n in collections.Counter((f.kernel, f"{f.rule} {f.slug}") for f in self.of("proven")).items():
@@ -169,7 +171,7 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
-        if (fix := f.get("fix")) and f["verdict"] == "violated" and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
+        if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
             text["help"] = _fix(spec, fix, f, lines)
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"

@@ -10,8 +10,32 @@ from .body import Body, Ref, Value
 from .errors import Unsupported
 
 
+# What stays within the type of its operands.
+WITHIN = {"max", "min", "rem", "select_n", "and", "or", "xor", "not", "clamp", "sign", "shift_right_arithmetic"}
+
+ARITHMETIC = WITHIN | {"add", "sub", "mul", "div", "neg", "abs", "integer_pow", "eq", "ne", "lt", "le", "gt", "ge", "shift_left", "convert_element_type"}
+# What else an index map may hold: what is read, and what makes a scalar of one.
+READ = {"get", "cond", "program_id", "num_programs", "axis_index", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "multiple_of", "copy", "stop_gradient"}
+
+MOST_FACTORS = 4  # of a power
+
+
+def type_of(dtype: str) -> tuple[bool, int]:
+    """Of an integer type: is it signed, and how many bits has it?"""
+    return dtype.startswith("int"), int(dtype.lstrip("uint"))
+
+
+def holds(dtype: str, other: str) -> bool:
+    """Does the integer type hold all numbers of the other?"""
+    if other == "bool":
+        return True
+    (signed, bits), (other_signed, other_bits) = type_of(dtype), type_of(other)
+    return bits >= other_bits if signed == other_signed else signed and bits > other_bits
+
+
 class IndexMap(Body):
-    """Index maps: integer expressions, never statements."""
+    """Index maps: integer expressions, never statements. Those of the language are exact, except that int32 is proven to hold what is computed: what
+    another type may not hold is wrapped by the expression."""
 
     def __init__(self, axes: list[str], taken: set[str], place: str | None):
         super().__init__(axes, taken)
@@ -40,10 +64,37 @@ class IndexMap(Body):
 
     def finish(self, eqn: Any, value: Value) -> None:
         var = eqn.outvars[0]
-        value.shape, value.dtype = tuple(var.aval.shape), jx.dtype_name(var.aval)
-        if value.shape:
+        dtype = jx.dtype_name(var.aval)
+        if var.aval.shape:
             raise Unsupported("an array in an index map", self.place)
+        if not dtype.startswith(("int", "uint", "bool")):
+            raise Unsupported(f"a number of {dtype} in an index map", self.place)
+        value = self.wrapped(eqn, value, dtype)
+        value.shape, value.dtype = (), dtype
         self.env[var] = value
+
+    def equation(self, eqn: Any) -> None:
+        name = eqn.primitive.name
+        if name not in READ and name not in ARITHMETIC and jx.called(eqn) is None:
+            raise Unsupported(f"the primitive `{name}` in an index map", self.place)
+        super().equation(eqn)
+
+    def wrapped(self, eqn: Any, value: Value, dtype: str) -> Value:
+        """The value as its type holds it. That int32 does is a rule, and what is less than nothing in a wide type without a sign is none of its numbers."""
+        name = eqn.primitive.name
+        if dtype == "bool" or value.number is not None:
+            return value
+        signed, bits = type_of(dtype)
+        kept = name in WITHIN
+        if name == "convert_element_type":
+            kept = holds(dtype, jx.dtype_name(eqn.invars[0].aval)) or bits >= 32 and self.is_counted(value)
+        if bits >= 32:
+            if not signed and (name in ("sub", "neg", "not") or name == "convert_element_type" and not kept):
+                raise Unsupported(f"{dtype} that may wrap around in an index map", self.place, "compute it in int32")
+            return value
+        half = 2 ** (bits - 1)
+        exact = f"({value.operand()} + {half}) % {2 * half} - {half}" if signed else f"{value.operand()} % {2 * half}"
+        return value if kept else Value(exact, atom=False)
 
     @staticmethod
     def cheap(v: Value) -> bool:
@@ -54,7 +105,7 @@ class IndexMap(Body):
         if not ref.table:
             raise Unsupported(f"an index map reads the prefetched `{ref.name}`, which the body writes", self.place,
                               "pass two tables: index maps are evaluated ahead of the step, so nothing says which contents they see")
-        self.env[eqn.outvars[0]] = Value(text)
+        self.env[eqn.outvars[0]] = Value(text, (), jx.dtype_name(eqn.outvars[0].aval))
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:
         name = eqn.primitive.name
@@ -68,22 +119,30 @@ class IndexMap(Body):
             return Value(f"{yes.operand()} if {c.operand()} else {no.operand()}", atom=False)
         if name in ("and", "or") and jx.dtype_name(eqn.outvars[0].aval) == "bool":
             return Value(f"{a.operand()} {name} {b.operand()}", atom=False)
+        if name == "xor" and jx.dtype_name(eqn.outvars[0].aval) == "bool":
+            return Value(f"({a.operand()} and not {b.operand()}) or ({b.operand()} and not {a.operand()})", atom=False)
         if name == "not":
-            return Value(f"not {a.operand()}", (), "bool", atom=False)
+            dtype = jx.dtype_name(eqn.outvars[0].aval)
+            if dtype == "bool":
+                return Value(f"not {a.operand()}", (), "bool", atom=False)
+            signed, bits = type_of(dtype)
+            return Value(f"{-1 if signed else 2**bits - 1} - {a.operand()}", atom=False)
         if name == "convert_element_type" and a.dtype == "bool":
             return Value(f"1 if {a.operand()} else 0", atom=False, truth=a)
         if name == "convert_element_type" and not jx.dtype_name(eqn.outvars[0].aval).startswith(("float", "bfloat", "bool")):
             return Value(a.text, atom=a.atom)
         if name == "clamp":
             return Value(f"max({a.text}, min({b.text}, {values[2].text}))")
+        if name == "integer_pow":
+            power = eqn.params["y"]
+            if not 1 <= power <= MOST_FACTORS:
+                raise Unsupported(f"a power of {power} in an index map", self.place)
+            return Value(" * ".join([a.operand()] * power), atom=False)
         if name == "sign":
             return Value(f"1 if {a.operand()} > 0 else -1 if {a.operand()} < 0 else 0", atom=False)
         if name == "abs":
             return Value(f"max({a.text}, -{a.operand()})")
-        if name in ("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge", "neg", "shift_left", "shift_right_arithmetic", "and", "or", "xor",
-                    "convert_element_type"):
-            return super().operation(eqn, values)
-        raise Unsupported(f"the primitive `{name}` in an index map", self.place)
+        return super().operation(eqn, values)
 
     def quotient(self, name: str, a: Value, b: Value) -> Value:
         """lax.div and lax.rem truncate; // and % floor. Equal where both

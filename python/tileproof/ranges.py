@@ -31,14 +31,20 @@ def see(spec: dict[str, Any], operands: list[Any] | None) -> None:
         spec["x-python"]["values"] = seen
 
 
+def arrays_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """What "values" can be said of: inputs, and tables of a scalar prefetch."""
+    return [*spec.get("inputs", []), *spec.get("scalar_prefetch", [])]
+
+
 def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
-    """Into the specs what the caller says, by the name of an input, which an axis of the grid may have taken. Raises TileproofError where no kernel has it."""
-    entries = [(spec, entry) for spec in specs for entry in spec.get("inputs", [])]
+    """Into the specs what the caller says, by the name of an input or a table, which an axis of the grid may have taken. Raises TileproofError where no
+    kernel has it."""
+    entries = [(spec, entry) for spec in specs for entry in arrays_of(spec)]
     said: dict[int, str] = {}
     for wanted, ends in ranges.items():
         name = next((n for n in (wanted, f"{wanted}_2", f"{wanted}_ref") if any(e["name"] == n for _, e in entries)), None)
         if name is None:
-            raise TileproofError(f"values= names `{wanted}`; the inputs of the kernels are {', '.join(dict.fromkeys(e['name'] for _, e in entries))}")
+            raise TileproofError(f"values= names `{wanted}`; the inputs and tables of the kernels are {', '.join(dict.fromkeys(e['name'] for _, e in entries))}")
         for spec, entry in entries:
             if entry["name"] == name:
                 whole = next((e for s, e in entries if s is spec and e["name"] == entry.get("array")), entry)
@@ -47,7 +53,8 @@ def say(specs: list[dict[str, Any]], ranges: Ranges) -> None:
                 if id(whole) in said and whole["values"] != values:
                     raise TileproofError(f"values= says two things of one array, `{said[id(whole)]}` and `{wanted}`")
                 whole["values"], said[id(whole)] = values, wanted
-                spec["x-python"].get("values", {}).pop(whole["name"], None)
+                for notes in ("values", "open"):
+                    spec["x-python"].get(notes, {}).pop(whole["name"], None)
 
 
 def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping[str, int]) -> dict[int, dict[str, Any]]:
@@ -60,7 +67,7 @@ def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping
     for site in jx.sites(closed):
         spec = next((s for s in specs if s["name"] == jx.function_name(site.equation)), None)
         of = dict(zip(engine.operands_of(spec or {}), origins(closed, site.equation), strict=False))
-        for entry in (spec or {}).get("inputs", []):
+        for entry in arrays_of(spec or {}):
             origin = of.get(entry["name"])
             if origin is not None and "values" in entry:
                 out[origin] = {key: number(end, sizes) for key, end in entry["values"].items()}

@@ -337,6 +337,8 @@ def tiers(name: str, e: dict[str, Any]) -> list[Tier]:
     both = {k: algebra["cases"][k] + algebra["box"][k] for k in ("equal", "different", "not_applicable")}
     far = rounding["worst_ratio"]
     proof = f"over the reals, {everywhere['obligations']} obligations" if everywhere["verdict"] == "proven" else everywhere["reason"] or ""
+    if everywhere["verdict"] == "proven" and everywhere["overflows_in"] is not None:
+        proof += f"; overflows in {'case ' + everywhere['overflows_in'] if everywhere['overflows_in'] else 'the only case'}"
     return [Tier(name, "all sizes", everywhere["verdict"], proof),
             Tier(name, "algebra", *counted(both, "shapes", algebra["reason"] or "")),
             Tier(name, "rounding", "tested" if rounding["cases"] else "unknown",

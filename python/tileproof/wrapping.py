@@ -15,7 +15,7 @@ Interval = tuple[int, int]
 # What is expected of integers that are given: bytes take all their numbers, wider ones count something and are small.
 GIVEN = {4: 2**3, 8: 2**7, 16: 2**10, 32: 2**15, 64: 2**15}
 ARITHMETIC = {"add", "sub", "add_any", "mul", "neg", "abs", "not", "integer_pow", "shift_left", "dot_general", "reduce_sum", "cumsum", "reduce_prod",
-              "cumprod", "convert_element_type"}
+              "cumprod", "convert_element_type", "shift_right_logical"}
 
 
 def place(closed: Any) -> str | None:
@@ -62,8 +62,7 @@ def _walk(j: Any, given: list[Interval]) -> tuple[str | None, list[Interval]]:
         if aval is None or eqn.outvars[0] in of or not _bits(aval):
             continue
         (lo, hi), (least, most) = _interval(eqn, operands), _range(aval)
-        narrowed = eqn.primitive.name == "convert_element_type" and least < 0  # inputs are drawn so that it holds them
-        if eqn.primitive.name in ARITHMETIC and not narrowed and not least <= lo <= hi <= most:
+        if eqn.primitive.name in ARITHMETIC and not least <= lo <= hi <= most:
             return jx.where(eqn) or "", []
         of[eqn.outvars[0]] = max(lo, least), min(hi, most)
     return None, [read(a) for a in inner.outvars]
@@ -95,6 +94,8 @@ def _interval(eqn: Any, operands: list[Interval]) -> Interval:
         return (0 if name == "abs" or power % 2 == 0 else -most if lows[0] < 0 else 0), most
     if name == "shift_left":
         return lows[0] << max(0, min(highs[1], 64)) if lows[0] < 0 else 0, max(highs[0], 0) << max(0, min(highs[1], 64))
+    if name == "shift_right_logical":  # of a negative number: as if it had no sign
+        return 0, (2 ** _bits(before) - 1 if lows[0] < 0 else highs[0]) >> max(0, min(lows[1], 64))
     if name in ("reduce_sum", "cumsum"):
         terms = math.prod(before.shape[d] for d in params["axes"]) if name == "reduce_sum" else before.shape[params["axis"]]
         return min(lows[0], terms * lows[0]), max(highs[0], terms * highs[0])

@@ -343,7 +343,7 @@ static void all_sizes_line(const painter *p, const tp_spec_report *s, bool verbo
         fprintf(p->out, "%.*s", TP_FMT(tp_equality_terms(p->arena, q)));
         const tp_case_result *overflow = tp_equiv_overflow(s->equiv);
         if (overflow)
-            fprintf(p->out, "; overflows in case %.*s", TP_FMT(tp_case_text(p->arena, overflow->the_case)));
+            fprintf(p->out, "; overflows in %.*s", TP_FMT(tp_case_phrase(p->arena, overflow->the_case)));
         fprintf(p->out, "\n    rewriting  %.*s", TP_FMT(q->rewriting));
     } else {
         fprintf(p->out, "not shown: %.*s", TP_FMT(q->reason));

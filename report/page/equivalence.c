@@ -54,8 +54,8 @@ static void write_all_sizes(const tp_page *p, const tp_spec_report *s)
     tp_html_raw(p, q->constants.len ? "." : "");
     const tp_case_result *overflow = tp_equiv_overflow(s->equiv);
     if (overflow) {
-        tp_html_raw(p, " It overflows in case ");
-        tp_html_put(p, tp_case_text(p->a, overflow->the_case));
+        tp_html_raw(p, " It overflows in ");
+        tp_html_put(p, tp_case_phrase(p->a, overflow->the_case));
         tp_html_raw(p, ".");
     }
     tp_html_raw(p, " Rewriting: ");
