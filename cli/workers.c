@@ -213,6 +213,7 @@ bool tp_check_all(tp_cli *c, tp_check_run *run, const tp_strings *paths)
     for (uint32_t i = 0; i < threads; i++) {
         watched[i] = tp_watched_here();
         workers[i] = (worker){&p, tp_solver_new(c->arena), &watched[i]};
+        tp_solver_start(workers[i].solver);
     }
     pthread_mutex_init(&p.lock, NULL);
     p.progress = (tp_progress){.shown = tp_progress_wanted(c),

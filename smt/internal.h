@@ -123,7 +123,7 @@ int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *
 /* question.c: the obligation as Z3 gets it, in the scratch arena; its limits are not set. `linear`: products are
  * opaque. */
 tp_question tp_question_of(tp_prover *v, const tp_obligation *o, bool linear);
-/* solver.c: refute the obligation, in a process with limits: an error, its death and its limits are "undecided".
+/* solver.c: refute the obligation, in a process with limits: its death and its limits are "undecided".
  * `linear`: SAT is a hint only. On SAT env holds the model's values. */
 tp_answer tp_ask_z3(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason);
 

@@ -1,9 +1,9 @@
 /* The prover: obligations (trust/obligation.h) in, verdicts out.
  *
  * Cheapest means first: a proof of our own, which trust/certificate.c must
- * accept, a search for small counterexamples, enumeration of tiny domains, Z3 on a linearised form, Z3 on the raw form
- * in a child process, enumeration. A verdict `violated` always comes with a case that was re-evaluated in exact integer
- * arithmetic; `proven` by Z3 is always an unsat answer.
+ * accept, a search for small counterexamples, enumeration of tiny domains, Z3 on a linearised form, Z3 on the raw form,
+ * both in a process of their own, enumeration. A verdict `violated` always comes with a case that was re-evaluated in
+ * exact integer arithmetic; `proven` by Z3 is always an unsat answer.
  */
 #ifndef TP_PROVER_H
 #define TP_PROVER_H
@@ -23,10 +23,13 @@ typedef struct tp_decision {
 /* Is it what its verdict says? For tp_assert(). */
 bool tp_decision_holds(const tp_decision *d);
 
-/* A process that asks Z3, which provers of one thread can share. It is forked here, and does not share what comes
- * later: make it while this process is small. The handle lives in the arena, the process until tp_solver_free(). */
+/* A process that asks Z3, which provers of one thread can share. The handle lives in the arena, the process until
+ * tp_solver_free(), or until the thread ends that started it. The first question starts it, at the latest:
+ * tp_solver_start() is for programs that will grow, since a fork costs what the process has by then. False: there is
+ * none, and the first question tries again. */
 typedef struct tp_solver tp_solver;
 tp_solver *tp_solver_new(tp_arena *a);
+bool tp_solver_start(tp_solver *s);
 void tp_solver_free(tp_solver *s);
 
 /* Is the second solver's program on the PATH? */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -91,6 +92,7 @@ static void limit_memory(uint32_t mib)
 
 static _Noreturn void answer(int fd, tp_z3 *z, const tp_question *q)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     limit_cpu(q->seconds);
     alarm(ASLEEP); /* for ever: CPU is what counts, however busy the machine is */
     limit_memory(q->mib);
@@ -118,13 +120,15 @@ static void close_others(int fd)
             close(i);
 }
 
-/* Death is how a child says that it was stopped: the parent knows what that means. */
+/* Death is how a child says that it was stopped, and what ends the program ends who works for it; what the program does
+ * then (half-written files, a sentence) is not theirs. A parent that ignores its children would not be told of them. */
 static void restore_signals(void)
 {
     sigset_t all;
-    static const int ENDING[] = {SIGABRT, SIGPROF, SIGALRM, SIGXCPU, SIGSEGV, SIGBUS, SIGCHLD};
-    for (size_t i = 0; i < sizeof ENDING / sizeof *ENDING; i++)
-        signal(ENDING[i], SIG_DFL);
+    static const int HANDLED[] = {SIGABRT, SIGPROF, SIGALRM, SIGXCPU, SIGSEGV, SIGBUS,
+                                  SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGCHLD};
+    for (size_t i = 0; i < sizeof HANDLED / sizeof *HANDLED; i++)
+        signal(HANDLED[i], SIG_DFL);
     sigfillset(&all);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
 }
@@ -171,19 +175,23 @@ static bool serve_one(int fd, tp_z3 *z, const tp_question *q)
     return sent;
 }
 
-/* Until the parent closes its end. */
-static _Noreturn void serve(int fd)
+/* Until the parent shuts its end, or is no more. */
+static _Noreturn void serve(int fd, pid_t parent)
 {
     tp_z3 *z = NULL;
     tp_question q;
     bool on = true;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
     close_others(fd);
     restore_signals();
     while (on && read_all(fd, &q, sizeof q)) {
         int64_t *words = calloc(q.nwords + 1, sizeof *words);
         q.words = words;
         on = words && read_all(fd, words, q.nwords * sizeof *words);
-        z = z || !on ? z : open_context();
+        if (on && !z)
+            z = open_context();
         on = on && serve_one(fd, z, &q);
         free(words);
     }
@@ -197,7 +205,16 @@ struct tp_solver {
     int fd;
 };
 
-static bool start(tp_solver *s)
+/* Where a standard stream is closed, its number is free, and what is printed would go to the solver. */
+static int above_streams(int fd)
+{
+    int above = fd > STDERR_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (above != fd)
+        close(fd);
+    return above;
+}
+
+bool tp_solver_start(tp_solver *s)
 {
     enum { OURS, ITS };
     int ends[2];
@@ -205,28 +222,28 @@ static bool start(tp_solver *s)
         return true;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    pid_t pid = fork();
+    ends[OURS] = above_streams(ends[OURS]);
+    pid_t parent = getpid(), pid = ends[OURS] >= 0 ? fork() : -1;
     if (pid == 0)
-        serve(ends[ITS]);
+        serve(ends[ITS], parent);
     close(ends[ITS]);
-    if (pid < 0)
-        close(ends[OURS]);
-    else
+    if (pid > 0)
         *s = (tp_solver){.pid = pid, .fd = ends[OURS]};
+    else if (ends[OURS] >= 0)
+        close(ends[OURS]);
     return pid > 0;
 }
 
 tp_solver *tp_solver_new(tp_arena *a)
 {
-    tp_solver *s = TP_NEW(a, tp_solver);
-    start(s); /* else the first question tries again */
-    return s;
+    return TP_NEW(a, tp_solver);
 }
 
 void tp_solver_free(tp_solver *s)
 {
     if (!s || s->pid <= 0)
         return;
+    shutdown(s->fd, SHUT_RDWR); /* a process that others forked meanwhile may hold this end, too */
     close(s->fd);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -289,11 +306,24 @@ static void charge(const tp_prover *v, uint64_t steps, const outcome *o)
     tp_budget_child(b, o->seconds);
 }
 
-/* False: the process is no more. */
-static bool converse(int fd, const tp_question *q, outcome *o, tp_reply *r, int64_t *model)
+static bool put_question(int fd, const tp_question *q)
 {
-    return send_all(fd, q, sizeof *q) && send_all(fd, q->words, q->nwords * sizeof *q->words) &&
-           read_all(fd, o, sizeof *o) &&
+    return send_all(fd, q, sizeof *q) && send_all(fd, q->words, q->nwords * sizeof *q->words);
+}
+
+/* To a process that runs; somebody may have ended it since the last question. */
+static bool ask(tp_solver *s, const tp_question *q)
+{
+    if (tp_solver_start(s) && put_question(s->fd, q))
+        return true;
+    tp_solver_free(s);
+    return tp_solver_start(s) && put_question(s->fd, q);
+}
+
+/* False: the process is no more. */
+static bool hear(int fd, const tp_question *q, outcome *o, tp_reply *r, int64_t *model)
+{
+    return read_all(fd, o, sizeof *o) &&
            (!o->told || (read_all(fd, r, sizeof *r) && read_all(fd, model, q->nwanted * sizeof *model)));
 }
 
@@ -308,15 +338,11 @@ tp_answer tp_ask_z3(tp_prover *v, const tp_obligation *o, bool linear, uint64_t 
     q.seconds = cpu_seconds(v);
     q.mib = solver_mib(v);
     int64_t *model = TP_NEWN(v->scratch, int64_t, q.nwanted + 1);
-    outcome out = {0};
     tp_reply r = {.answer = TP_UNDECIDED};
-    bool alive = false;
-    for (int tries = 0; tries < 2 && !alive;
-         tries++) { /* somebody may have ended the process since the last question */
-        alive = start(s) && converse(s->fd, &q, &out, &r, model);
-        if (!alive)
-            tp_solver_free(s);
-    }
+    outcome out = {.asked = ask(s, &q)};
+    bool alive = out.asked && hear(s->fd, &q, &out, &r, model);
+    if (!alive)
+        tp_solver_free(s);
     charge(v, r.work, &out);
     if (!alive || !out.told || !WIFEXITED(out.status) || WEXITSTATUS(out.status) != 0) {
         *reason = out.asked ? why_none(v, out.status, q.seconds) : TP_S("no solver process could be started");

@@ -231,6 +231,7 @@ void tp_sweep_run(tp_sweep *s, const tp_sweep_options *o)
             tp_leave(s->arena, TP_E_MEMORY);
         workers[s->nkept] =
             (sweep_worker){.run = &run, .index = s->nkept, .arena = own, .solver = tp_solver_new(s->arena)};
+        tp_solver_start(workers[s->nkept].solver);
     }
     together(workers, n, check_cells);
     if (!run.failed) {

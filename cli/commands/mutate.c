@@ -530,6 +530,7 @@ static int run(tp_cli *c)
     settings.equiv =
         (tp_equiv_options){.seed = (uint64_t)seed, .max_memory = (size_t)memory << 20, .max_steps = 100000};
     settings.prover.solver = tp_solver_new(c->arena);
+    tp_solver_start(settings.prover.solver);
     settings.s = &s;
     settings.watched = &here;
     tp_progress progress = {.shown = tp_progress_wanted(c), .parts = "defects"};

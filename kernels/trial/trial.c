@@ -100,7 +100,7 @@ bool tp_trial_arrays(const tp_trial *x, tp_input_family family, int64_t range, t
 static tp_domain *constants_of(const tp_kernel *k, tp_domain *d)
 {
     if (d)
-        d->float64 = tp_program_has(k->body, TP_F64);
+        d->float64 = k->body && tp_program_has(k->body, TP_F64);
     return d;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "smt/internal.h"
 #include "smt/trust/proof.h"
@@ -590,6 +591,25 @@ static void a_solver_is_started_again(void **state)
     tp_arena_free(a);
 }
 
+/* Not though another process has this one's end, too, as those have that a host forks while a call lasts. */
+static void a_solver_ends_with_its_handle(void **state)
+{
+    (void)state;
+    tp_arena *a = tp_arena_new(0);
+    tp_solver *solver = tp_solver_new(a);
+    assert_int_equal(ask_something(solver), TP_PROVEN);
+    pid_t other = fork();
+    if (other == 0)
+        for (;;)
+            pause();
+    alarm(60); /* it would wait for ever */
+    tp_solver_free(solver);
+    alarm(0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    tp_arena_free(a);
+}
+
 /* A term has as many factors as its degree says: a product of polynomials leaves others behind them. */
 static void terms_end_with_their_degree(void **state)
 {
@@ -613,12 +633,18 @@ static void terms_end_with_their_degree(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_points_come_before_proofs), cmocka_unit_test(random_obligations),
-        cmocka_unit_test(planted_sums_are_found),        cmocka_unit_test(terms_end_with_their_degree),
-        cmocka_unit_test(a_solver_is_started_again),     cmocka_unit_test(intervals_of_small_ranges),
-        cmocka_unit_test(chains_of_equations),           cmocka_unit_test(what_was_decided_is_remembered),
-        cmocka_unit_test(what_was_decided_is_recalled),  cmocka_unit_test(intervals_hold_every_value),
-        cmocka_unit_test(a_stop_by_the_clock_is_said),   cmocka_unit_test(a_query_takes_no_more_than_is_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_points_come_before_proofs),
+                                       cmocka_unit_test(random_obligations),
+                                       cmocka_unit_test(planted_sums_are_found),
+                                       cmocka_unit_test(terms_end_with_their_degree),
+                                       cmocka_unit_test(a_solver_is_started_again),
+                                       cmocka_unit_test(a_solver_ends_with_its_handle),
+                                       cmocka_unit_test(intervals_of_small_ranges),
+                                       cmocka_unit_test(chains_of_equations),
+                                       cmocka_unit_test(what_was_decided_is_remembered),
+                                       cmocka_unit_test(what_was_decided_is_recalled),
+                                       cmocka_unit_test(intervals_hold_every_value),
+                                       cmocka_unit_test(a_stop_by_the_clock_is_said),
+                                       cmocka_unit_test(a_query_takes_no_more_than_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -648,6 +648,28 @@ static void closed_pipes_end_with_a_sentence(void **state)
     assert_true(contains(err, "cannot write the output"));
 }
 
+/* Where a standard stream is closed, its number is not that of what the program opens: a report went to the solver. */
+static void closed_streams_are_nobodys(void **state)
+{
+    place *p = *state;
+    static const struct {
+        const char *what, *streams, *code;
+    } CALLS[] = {{"lint -j1", ">&-", "5\n"},
+                 {"lint -j2", "<&- >&-", "5\n"},
+                 {"lint -j1 -q", "<&- >/dev/null", "1\n"},
+                 {"verify -j1 --cases 1", ">&- 2>&-", "5\n"}};
+    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
+        static const char SPEC[] = "tests/rules/output-coverage/bad_every_fifth_block.tile.json"; /* Z3 is asked */
+        tp_str command = tp_printf(p->a, "timeout 300 %s %s %s %s %s; echo $? >%s/code", TILEPROOF, CALLS[i].what, SPEC,
+                                   SPEC, CALLS[i].streams, p->dir),
+               code, why;
+        assert_int_equal(system(command.p), 0);
+        assert_int_equal(tp_read_file(p->a, path_in(p, "code"), 100, &code, &why), TP_OK);
+        if (!tp_str_is(code, CALLS[i].code))
+            fail_msg("%s %s: exit %.*s", CALLS[i].what, CALLS[i].streams, TP_FMT(code));
+    }
+}
+
 static void full_disks_leave_nothing_half_written(void **state)
 {
     place *p = *state;
@@ -708,6 +730,7 @@ int main(void)
         IN_PLACE(diff_compares_what_both_define),
         IN_PLACE(init_writes_two_specs),
         IN_PLACE(closed_pipes_end_with_a_sentence),
+        IN_PLACE(closed_streams_are_nobodys),
         IN_PLACE(full_disks_leave_nothing_half_written),
         IN_PLACE(interrupts_leave_nothing_half_written),
     };
