@@ -94,8 +94,8 @@ def naive_gate(x):
     return w[:, :1] / jnp.sum(w, axis=1, keepdims=True), i[:, :1].astype(jnp.int32)
 
 
-def test_what_orders_is_compared_with_ties():
-    x = LOGITS[:8, :16]
+@pytest.mark.parametrize("x", [LOGITS[:8, :16], jax.ShapeDtypeStruct((8, 16), jnp.float32)], ids=["array", "shape"])
+def test_what_orders_is_compared_with_ties(x):
     assert tileproof.verify(gate, naive_gate, x).ok
     last = tileproof.verify(lambda x: gate(x, first=False), naive_gate, x)
     assert not last.ok and "each second element of a row is equal to the one before it" in str(last), last

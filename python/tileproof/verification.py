@@ -159,7 +159,7 @@ class _Run:
             add(made, spec, report)
         whole = whole and not partly
         undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
-        if not whole or arrays or undecided:
+        if not whole or arrays or undecided or self.orders(args):
             self.said(len(specs), steps, f"executing {self.name}")
             tier = self.executed(args, specs, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
             if partly:
@@ -238,8 +238,8 @@ class _Run:
                 inputs = [everywhere.given(args, "normal", 0, scale, values) for scale in (1, 1 / 64)] if shapes else [args]
                 calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol, blame=not told) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
-                if not shapes and self.orders(args):
-                    text += self.tied(args, not told)
+                if self.orders(args):
+                    text += self.tied(inputs[0], not told)
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))
         except AssertionError as e:
