@@ -173,6 +173,7 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
         if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
             text["help"] = _fix(spec, fix, f, lines)
+        text["help"] = HOLDS.sub(_values, text["help"])
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
@@ -200,6 +201,15 @@ def _told(findings: list[Finding]) -> list[str]:
         if folds:
             out[-1] += f"\n  {len(alike) - 1} more findings of this kind; .of(\"unknown\") lists all"
     return out
+
+
+# The help of a table of which nothing is said, as the program writes it, and as a caller of Python says it.
+HOLDS = re.compile(r'declare what `(\w+)` holds: "values": \{"min": (-?\d+), "max": "([^"]+)"\}')
+
+
+def _values(m: re.Match[str]) -> str:
+    name, least, most = m.groups()
+    return f'declare what `{name}` holds: values={{"{name}": ({least}, {most if most.isdecimal() else repr(most)})}}'
 
 
 def _unquoted(text: str) -> str:

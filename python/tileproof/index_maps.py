@@ -100,6 +100,9 @@ class IndexMap(Body):
     def cheap(v: Value) -> bool:
         return True
 
+    def strong(self, value: Value) -> Value:
+        return value  # numbers have no type here: wrapped() sees to that
+
     def do_get(self, eqn: Any) -> None:
         ref, text, _ = self.subscript(eqn, 1)
         if not ref.table:

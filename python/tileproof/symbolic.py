@@ -581,7 +581,7 @@ def told(spec: dict[str, Any]) -> str:
     out = inferred.get("left_out", [])
     named = "; ".join(map(_text, out[:SOME])) + (f"; and {len(out) - SOME} more" if len(out) > SOME else "")
     return (f"{spec['name']}: sizes inferred from {inferred['calls']} calls: {ranges}; "
-            "others were not looked at, and what is proven says nothing of them" + (", since a function is called some hundred times at most" if inferred.get("bounded") else "") + (f". Left out, with another kernel: {named}" if out else ""))
+            "others were not looked at, and what is proven says nothing of them" + (", since a function is called some hundred times at most" if inferred.get("bounded") else "") + (f". Left out, with another kernel{' or reference' if spec.get('reference') else ''}: {named}" if out else ""))
 
 
 def parse(text: str) -> Sizes:
