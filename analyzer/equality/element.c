@@ -528,6 +528,11 @@ static term in_dtype(evaluation *v, tp_dtype d, tp_expr e)
     return term_integer(v->s, e);
 }
 
+static bool is_narrow_integer(tp_dtype d)
+{
+    return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && tp_dtype_info(d)->bits < 32;
+}
+
 static term cast(evaluation *v, const tp_inst *i, term x)
 {
     tp_dtype from = value_of(v, i->args[0])->dtype, to = value_of(v, i->out)->dtype;
@@ -536,8 +541,17 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (n.kind == T_NOTHING)
         return x;
     term zero = term_real(s, 0), one = term_real(s, 1);
+    const tp_dtype written = (tp_dtype)i->integer;
     if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
-        to = (tp_dtype)i->integer;
+        to = written;
+    /* integers of a reference do not wrap, but those of NumPy in so few bits do */
+    if (!v->body && is_narrow_integer(written) && from != TP_BOOL && !tp_is_weak(from)) {
+        if (n.kind == T_INTEGER)
+            return in_dtype(v, written, n.e);
+        if (!(tp_is_float(from) ? summary_is_whole_in : summary_lies_in)(s, x, written))
+            evaluation_stop(v, "a number is cast to an integer of few bits that may not hold it");
+        return x;
+    }
     if (from == to || from == TP_WEAK_FLOAT) /* literals are the numbers that are written */
         return x;
     if (from == TP_BOOL)

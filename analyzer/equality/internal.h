@@ -272,6 +272,8 @@ void summary_fits(summary *s, term (*contents)(void *ctx, struct evaluation *of,
 
 /* Is it a whole number, whatever the data are? */
 bool term_is_whole(const summary *s, term t);
+/* Does it lie within what that integer type holds, whole or not? */
+bool summary_lies_in(summary *s, term t, tp_dtype dtype);
 /* Is it a number of that integer type, so that a cast to it changes nothing? */
 bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
 

@@ -384,12 +384,15 @@ bool term_is_whole(const summary *s, term t)
     return n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL || n->prim == TP_P_SIGN;
 }
 
-bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
+bool summary_lies_in(summary *s, term t, tp_dtype dtype)
 {
-    if (!term_is_whole(s, t))
-        return false;
     range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
     return r.lo >= (double)tp_dtype_min(dtype) && r.hi <= (double)tp_dtype_max(dtype);
+}
+
+bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
+{
+    return term_is_whole(s, t) && summary_lies_in(s, t, dtype);
 }
 
 void summary_must_fit(summary *s, term t, tp_dtype dtype)
