@@ -5,27 +5,27 @@
 #include "smt/internal.h"
 
 /* Terms for atoms, and of what else occurs twice, are made once. */
-typedef struct question {
+typedef struct builder {
     tp_prover *v;
     const tp_obligation *o;
     bool linear;
     TP_VEC(int64_t) words;
-    uint32_t n, nwanted;
+    uint32_t n;                /* instructions */
     uint32_t fresh;            /* constants of their own so far */
-    tp_map made;               /* one more than the instruction, by expression and as what */
+    tp_map known;              /* one more than the instruction, by expression and as what */
     TP_VEC(tp_term) monomials; /* opaque products and their constants */
     TP_VEC(uint32_t) products;
-} question;
+} builder;
 
 typedef uint32_t made; /* the number of an instruction */
 
-static void put(question *q, int64_t word)
+static void put(builder *q, int64_t word)
 {
     tp_push(q->v->scratch, q->words, word);
 }
 
 /* The operands of it follow. */
-static made begin(question *q, tp_question_op op, uint32_t operands)
+static made begin(builder *q, tp_question_op op, uint32_t operands)
 {
     tp_spend(q->v->scratch, 1);
     put(q, op);
@@ -33,7 +33,7 @@ static made begin(question *q, tp_question_op op, uint32_t operands)
     return q->n++;
 }
 
-static made apply(question *q, tp_question_op op, uint32_t n, const made *operands)
+static made apply(builder *q, tp_question_op op, uint32_t n, const made *operands)
 {
     made m = begin(q, op, n);
     for (uint32_t i = 0; i < n; i++)
@@ -41,29 +41,29 @@ static made apply(question *q, tp_question_op op, uint32_t n, const made *operan
     return m;
 }
 
-static made with1(question *q, tp_question_op op, made a)
+static made with1(builder *q, tp_question_op op, made a)
 {
     return apply(q, op, 1, &a);
 }
 
-static made with2(question *q, tp_question_op op, made a, made b)
+static made with2(builder *q, tp_question_op op, made a, made b)
 {
     return apply(q, op, 2, (made[]){a, b});
 }
 
-static made with3(question *q, tp_question_op op, made a, made b, made c)
+static made with3(builder *q, tp_question_op op, made a, made b, made c)
 {
     return apply(q, op, 3, (made[]){a, b, c});
 }
 
-static made number(question *q, int64_t v)
+static made number(builder *q, int64_t v)
 {
     made m = begin(q, TP_Q_NUMBER, 1);
     put(q, v);
     return m;
 }
 
-static made constant(question *q, char kind, uint32_t id)
+static made constant(builder *q, char kind, uint32_t id)
 {
     made m = begin(q, TP_Q_CONSTANT, 2);
     put(q, kind);
@@ -71,13 +71,13 @@ static made constant(question *q, char kind, uint32_t id)
     return m;
 }
 
-static void say(question *q, made a)
+static void say(builder *q, made a)
 {
     with1(q, TP_Q_ASSERT, a);
 }
 
-static made arith(question *q, tp_expr e);
-static made formula(question *q, tp_expr e);
+static made arith(builder *q, tp_expr e);
+static made formula(builder *q, tp_expr e);
 
 /* What was made of the expression. */
 typedef struct key {
@@ -85,22 +85,22 @@ typedef struct key {
     enum { AS_ATOM, AS_TERM, AS_FORMULA } as;
 } key;
 
-static bool is_made(const question *q, const key *k, made *m)
+static bool is_made(const builder *q, const key *k, made *m)
 {
-    uint32_t n = tp_map_get(&q->made, (tp_str){(const char *)k, sizeof *k});
+    uint32_t n = tp_map_get(&q->known, (tp_str){(const char *)k, sizeof *k});
     *m = n - 1;
     return n != 0;
 }
 
-static void keep(question *q, const key *k, made m)
+static void keep(builder *q, const key *k, made m)
 {
     key *own = TP_NEW(q->v->scratch, key);
     *own = *k;
-    tp_map_set(q->v->scratch, &q->made, (tp_str){(const char *)own, sizeof *own}, m + 1);
+    tp_map_set(q->v->scratch, &q->known, (tp_str){(const char *)own, sizeof *own}, m + 1);
 }
 
 /* x = n.a // n.b or cdiv(n.a, n.b), for a positive divisor. */
-static void say_quotient(question *q, const tp_expr_node *n, tp_expr e, made x)
+static void say_quotient(builder *q, const tp_expr_node *n, tp_expr e, made x)
 {
     tp_expr bq = tp_op2(q->v->p, TP_E_MUL, n->b, e);
     made a = arith(q, n->a), b = arith(q, n->b), zero = number(q, 0), one = number(q, 1);
@@ -124,7 +124,7 @@ static void say_quotient(question *q, const tp_expr_node *n, tp_expr e, made x)
 
 /* The value of a non-polynomial operation: a fresh constant with its defining
  * facts. What cannot be defined stays free: sound for proofs. */
-static made atom(question *q, tp_expr e)
+static made atom(builder *q, tp_expr e)
 {
     tp_expr_node n = *tp_expr_get(q->v->p, e);
     key k = {e.id, AS_ATOM};
@@ -155,7 +155,7 @@ static made atom(question *q, tp_expr e)
     return x;
 }
 
-static made product(question *q, const tp_term *t)
+static made product(builder *q, const tp_term *t)
 {
     made factors[TP_POLY_MAX_DEGREE];
     for (uint32_t i = 0; i < t->degree; i++)
@@ -173,7 +173,7 @@ static made product(question *q, const tp_term *t)
     return fresh;
 }
 
-static made of_poly(question *q, const tp_poly *p)
+static made of_poly(builder *q, const tp_poly *p)
 {
     made parts[TP_POLY_MAX_TERMS + 1];
     uint32_t n = 0;
@@ -189,7 +189,7 @@ static made of_poly(question *q, const tp_poly *p)
     return n == 0 ? number(q, 0) : n == 1 ? parts[0] : apply(q, TP_Q_ADD, n, parts);
 }
 
-static made new_term(question *q, tp_expr e)
+static made new_term(builder *q, tp_expr e)
 {
     tp_poly p;
     if (tp_expr_too_large(e)) { /* it may be anything, and another thing each time */
@@ -200,7 +200,7 @@ static made new_term(question *q, tp_expr e)
     return p.ok ? of_poly(q, &p) : constant(q, 'b', e.id); /* too large: free */
 }
 
-static made new_formula(question *q, tp_expr e)
+static made new_formula(builder *q, tp_expr e)
 {
     tp_expr_node n = *tp_expr_get(q->v->p, e);
     tp_question_op op = TP_Q_EQ;
@@ -238,7 +238,7 @@ static made new_formula(question *q, tp_expr e)
 }
 
 /* Once, but for what holds a constant of its own: that is another each time. */
-static made once(question *q, tp_expr e, bool as_formula)
+static made once(builder *q, tp_expr e, bool as_formula)
 {
     key k = {e.id, as_formula ? AS_FORMULA : AS_TERM};
     uint32_t before = q->fresh;
@@ -251,17 +251,17 @@ static made once(question *q, tp_expr e, bool as_formula)
     return m;
 }
 
-static made arith(question *q, tp_expr e)
+static made arith(builder *q, tp_expr e)
 {
     return once(q, e, false);
 }
 
-static made formula(question *q, tp_expr e)
+static made formula(builder *q, tp_expr e)
 {
     return once(q, e, true);
 }
 
-static void say_bounds(question *q, const tp_var *x)
+static void say_bounds(builder *q, const tp_var *x)
 {
     made s = atom(q, tp_sym(q->v->p, x->sym));
     if (x->lo.id)
@@ -282,7 +282,7 @@ static void say_bounds(question *q, const tp_var *x)
 
 tp_question tp_question_of(tp_prover *v, const tp_obligation *o, bool linear)
 {
-    question q = {.v = v, .o = o, .linear = linear};
+    builder q = {.v = v, .o = o, .linear = linear};
     for (uint32_t i = 0; i < o->nvars; i++)
         say_bounds(&q, &o->vars[i]);
     for (uint32_t i = 0; i < o->npremises; i++)

@@ -3,7 +3,6 @@
 #ifndef TP_QUESTION_H
 #define TP_QUESTION_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* One instruction: its operation, how many operands follow, the operands. An operand is the number of an earlier

@@ -127,8 +127,7 @@ typedef struct search {
     int64_t *env;
     candidates *choice; /* per variable; unused for steps */
     bool *used;
-    const ready_premise *
-        *ready; /* ready[n] to ready[n + 1]: premises whose last step is the n-th variable, from 1; 0: none */
+    ready_premise **ready;             /* by_last(), of steps */
     int64_t constants[STEP_CONSTANTS]; /* worth trying for steps too */
     uint32_t nconstants;
     int budget;
@@ -300,23 +299,28 @@ static void set_defaults(tp_prover *v, const tp_obligation *o, int64_t *env)
     }
 }
 
-static const ready_premise **by_last_step(tp_prover *v, const tp_obligation *o)
+/* The number of the last variable (step: of those that are steps) that x mentions, from 1; 0: none. */
+static uint32_t last_of(const tp_prover *v, const tp_obligation *o, tp_expr x, bool step)
 {
-    const ready_premise **ready = TP_NEWN(v->scratch, const ready_premise *, o->nvars + 2);
+    uint32_t n = o->nvars;
+    while (n > 0 && ((step && !o->vars[n - 1].step) || !tp_expr_mentions(v->p, x, o->vars[n - 1].sym)))
+        n--;
+    return n;
+}
+
+/* [n] to [n + 1]: premises whose last variable, or step, is the n-th. */
+static ready_premise **by_last(tp_prover *v, const tp_obligation *o, bool step)
+{
+    ready_premise **ready = TP_NEWN(v->scratch, ready_premise *, o->nvars + 2);
     ready_premise *at = TP_NEWN(v->scratch, ready_premise, o->npremises + 1);
     uint32_t *last = TP_NEWN(v->scratch, uint32_t, o->npremises + 1);
     for (uint32_t k = 0; k < o->npremises; k++)
-        for (uint32_t i = 0; i < o->nvars; i++)
-            if (o->vars[i].step && tp_expr_mentions(v->p, o->premises[k], o->vars[i].sym))
-                last[k] = i + 1;
+        last[k] = last_of(v, o, o->premises[k], step);
     for (uint32_t n = 0; n <= o->nvars; n++) {
         ready[n] = at;
         for (uint32_t k = 0; k < o->npremises; k++)
-            if (last[k] == n) {
-                bool slopes = n && o->any_case;
-                int64_t slope = slopes ? premise_slope(v->p, o->premises[k], o->vars[n - 1].sym) : 0;
-                *at++ = (ready_premise){o->premises[k], slope};
-            }
+            if (last[k] == n)
+                *at++ = (ready_premise){.premise = o->premises[k]};
     }
     ready[o->nvars + 1] = at;
     return ready;
@@ -328,7 +332,10 @@ static search search_new(tp_prover *v, const tp_obligation *o, int64_t *env)
     numbers constants = {0};
     s.choice = TP_NEWN(v->scratch, candidates, o->nvars);
     s.used = TP_NEWN(v->scratch, bool, o->nvars);
-    s.ready = by_last_step(v, o);
+    s.ready = by_last(v, o, true);
+    for (uint32_t n = 1; n <= o->nvars && o->any_case; n++)
+        for (ready_premise *x = s.ready[n]; x < s.ready[n + 1]; x++)
+            x->slope = premise_slope(v->p, x->premise, o->vars[n - 1].sym);
     constants_of(v, o->goal, &constants);
     for (uint32_t i = 0; i < o->npremises; i++)
         constants_of(v, o->premises[i], &constants);
@@ -482,7 +489,7 @@ typedef struct enumeration {
     tp_prover *v;
     const tp_obligation *o;
     bool *used;
-    const tp_expr **ready; /* ready[n] to ready[n + 1]: premises whose last variable is the n-th, from 1; 0: none */
+    ready_premise **ready; /* by_last(), of all variables */
     uint32_t goal;         /* the same of the goal */
     int64_t budget, *env;
 } enumeration;
@@ -494,8 +501,8 @@ static int decide_early(const enumeration *e, uint32_t n)
 {
     int64_t value;
     int r = 0;
-    for (const tp_expr *x = e->ready[n]; x < e->ready[n + 1]; x++) {
-        if (tp_expr_eval(e->v->p, *x, e->env, &value) != TP_EVAL_OK)
+    for (const ready_premise *x = e->ready[n]; x < e->ready[n + 1]; x++) {
+        if (tp_expr_eval(e->v->p, x->premise, e->env, &value) != TP_EVAL_OK)
             r = -1;
         else if (!value)
             return 1;
@@ -545,32 +552,12 @@ static int enumerate_from(enumeration *e, uint32_t i, bool open)
     return all;
 }
 
-/* 1 + the last variable that x mentions; 0: none. */
-static uint32_t last_of(const tp_prover *v, const tp_obligation *o, tp_expr x)
-{
-    uint32_t n = o->nvars;
-    while (n > 0 && !tp_expr_mentions(v->p, x, o->vars[n - 1].sym))
-        n--;
-    return n;
-}
-
 int tp_enumerate(tp_prover *v, const tp_obligation *o, int64_t budget, int64_t *env)
 {
-    enumeration e = {.v = v, .o = o, .budget = budget, .env = env, .goal = last_of(v, o, o->goal)};
-    tp_expr *at = TP_NEWN(v->scratch, tp_expr, o->npremises + 1);
-    uint32_t *last = TP_NEWN(v->scratch, uint32_t, o->npremises + 1);
+    enumeration e = {.v = v, .o = o, .budget = budget, .env = env, .goal = last_of(v, o, o->goal, false)};
     e.used = TP_NEWN(v->scratch, bool, o->nvars + 1);
-    e.ready = TP_NEWN(v->scratch, const tp_expr *, o->nvars + 2);
+    e.ready = by_last(v, o, false);
     for (uint32_t i = 0; i < o->nvars; i++)
         e.used[i] = is_mentioned(v, o, o->vars[i].sym);
-    for (uint32_t k = 0; k < o->npremises; k++)
-        last[k] = last_of(v, o, o->premises[k]);
-    for (uint32_t n = 0; n <= o->nvars; n++) {
-        e.ready[n] = at;
-        for (uint32_t k = 0; k < o->npremises; k++)
-            if (last[k] == n)
-                *at++ = o->premises[k];
-    }
-    e.ready[o->nvars + 1] = at;
     return enumerate_from(&e, 0, false);
 }

@@ -33,35 +33,38 @@ typedef struct outcome {
     double seconds; /* of CPU that it took */
 } outcome;
 
-/* False: the other end is closed, or there is an error. */
+/* A call moved `k` more bytes, or was interrupted. False: the other end is closed, or there is an error. */
+static bool moved(ssize_t k, size_t *done)
+{
+    *done += k > 0 ? (size_t)k : 0;
+    return k > 0 || (k < 0 && errno == EINTR);
+}
+
 static bool send_all(int fd, const void *from, size_t n)
 {
-    const char *p = from;
-    while (n) {
-        ssize_t k = send(fd, p, n, MSG_NOSIGNAL);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
+    for (size_t done = 0; done < n;)
+        if (!moved(send(fd, (const char *)from + done, n - done, MSG_NOSIGNAL), &done))
             return false;
-        p += k;
-        n -= (size_t)k;
-    }
     return true;
 }
 
 static bool read_all(int fd, void *to, size_t n)
 {
-    char *p = to;
-    while (n) {
-        ssize_t k = read(fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
+    for (size_t done = 0; done < n;)
+        if (!moved(read(fd, (char *)to + done, n - done), &done))
             return false;
-        p += k;
-        n -= (size_t)k;
-    }
     return true;
+}
+
+/* An answer, and its model of n values. */
+static bool send_reply(int fd, const tp_reply *r, const int64_t *model, uint32_t n)
+{
+    return send_all(fd, r, sizeof *r) && send_all(fd, model, n * sizeof *model);
+}
+
+static bool read_reply(int fd, tp_reply *r, int64_t *model, uint32_t n)
+{
+    return read_all(fd, r, sizeof *r) && read_all(fd, model, n * sizeof *model);
 }
 
 /* ---- in the child of a question ---- */
@@ -100,7 +103,7 @@ static _Noreturn void answer(int fd, tp_z3 *z, const tp_question *q)
     if (!model)
         _exit(1);
     tp_reply r = tp_z3_answer(z, q, model);
-    _exit(send_all(fd, &r, sizeof r) && send_all(fd, model, q->nwanted * sizeof *model) ? 0 : 1);
+    _exit(send_reply(fd, &r, model, q->nwanted) ? 0 : 1);
 }
 
 /* ---- in the process of a solver ---- */
@@ -161,16 +164,14 @@ static bool serve_one(int fd, tp_z3 *z, const tp_question *q)
         }
         close(ends[WRITER]);
         o.asked = pid > 0;
-        o.told = o.asked && read_all(ends[READER], &r, sizeof r) &&
-                 read_all(ends[READER], model, q->nwanted * sizeof *model);
+        o.told = o.asked && read_reply(ends[READER], &r, model, q->nwanted);
         close(ends[READER]);
     }
     while (o.asked && wait4(pid, &o.status, 0, &used) < 0 && errno == EINTR)
         ;
     o.seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-    bool sent = send_all(fd, &o, sizeof o) &&
-                (!o.told || (send_all(fd, &r, sizeof r) && send_all(fd, model, q->nwanted * sizeof *model)));
+    bool sent = send_all(fd, &o, sizeof o) && (!o.told || send_reply(fd, &r, model, q->nwanted));
     free(model);
     return sent;
 }
@@ -323,8 +324,7 @@ static bool ask(tp_solver *s, const tp_question *q)
 /* False: the process is no more. */
 static bool hear(int fd, const tp_question *q, outcome *o, tp_reply *r, int64_t *model)
 {
-    return read_all(fd, o, sizeof *o) &&
-           (!o->told || (read_all(fd, r, sizeof *r) && read_all(fd, model, q->nwanted * sizeof *model)));
+    return read_all(fd, o, sizeof *o) && (!o->told || read_reply(fd, r, model, q->nwanted));
 }
 
 tp_answer tp_ask_z3(tp_prover *v, const tp_obligation *o, bool linear, uint64_t rlimit, int64_t *env, tp_str *reason)

@@ -2,13 +2,13 @@
  * `timeout` parameter can deadlock and is never set (rlimit is); an error
  * without a handler ends the process; Z3_mk_solver is ten times slower per
  * check than Z3_mk_simple_solver. A hard query can ignore rlimit: solver.c asks in a process with limits. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <z3.h>
 
-#include "base/assert.h"
 #include "smt/question.h"
 
 struct tp_z3 {

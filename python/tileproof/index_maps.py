@@ -8,6 +8,7 @@ from typing import Any
 from . import jaxpr as jx
 from .body import Body, Ref, Value
 from .errors import Unsupported
+from .wrapping import range_of
 
 
 # What stays within the type of its operands.
@@ -18,19 +19,6 @@ ARITHMETIC = WITHIN | {"add", "sub", "mul", "div", "neg", "abs", "integer_pow", 
 READ = {"get", "cond", "program_id", "num_programs", "axis_index", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "multiple_of", "copy", "stop_gradient"}
 
 MOST_FACTORS = 4  # of a power
-
-
-def type_of(dtype: str) -> tuple[bool, int]:
-    """Of an integer type: is it signed, and how many bits has it?"""
-    return dtype.startswith("int"), int(dtype.lstrip("uint"))
-
-
-def holds(dtype: str, other: str) -> bool:
-    """Does the integer type hold all numbers of the other?"""
-    if other == "bool":
-        return True
-    (signed, bits), (other_signed, other_bits) = type_of(dtype), type_of(other)
-    return bits >= other_bits if signed == other_signed else signed and bits > other_bits
 
 
 class IndexMap(Body):
@@ -84,16 +72,17 @@ class IndexMap(Body):
         name = eqn.primitive.name
         if dtype == "bool" or value.number is not None:
             return value
-        signed, bits = type_of(dtype)
+        least, most = range_of(dtype)
+        numbers = most - least + 1
         kept = name in WITHIN
         if name == "convert_element_type":
-            kept = holds(dtype, jx.dtype_name(eqn.invars[0].aval)) or bits >= 32 and self.is_counted(value)
-        if bits >= 32:
-            if not signed and (name in ("sub", "neg", "not") or name == "convert_element_type" and not kept):
+            lowest, highest = range_of(jx.dtype_name(eqn.invars[0].aval))
+            kept = least <= lowest and highest <= most or numbers >= 2**32 and self.is_counted(value)
+        if numbers >= 2**32:
+            if least == 0 and (name in ("sub", "neg", "not") or name == "convert_element_type" and not kept):
                 raise Unsupported(f"{dtype} that may wrap around in an index map", self.place, "compute it in int32")
             return value
-        half = 2 ** (bits - 1)
-        exact = f"({value.operand()} + {half}) % {2 * half} - {half}" if signed else f"{value.operand()} % {2 * half}"
+        exact = f"({value.operand()} + {-least}) % {numbers} - {-least}" if least else f"{value.operand()} % {numbers}"
         return value if kept else Value(exact, atom=False)
 
     @staticmethod
@@ -128,8 +117,7 @@ class IndexMap(Body):
             dtype = jx.dtype_name(eqn.outvars[0].aval)
             if dtype == "bool":
                 return Value(f"not {a.operand()}", (), "bool", atom=False)
-            signed, bits = type_of(dtype)
-            return Value(f"{-1 if signed else 2**bits - 1} - {a.operand()}", atom=False)
+            return Value(f"{sum(range_of(dtype))} - {a.operand()}", atom=False)
         if name == "convert_element_type" and a.dtype == "bool":
             return Value(f"1 if {a.operand()} else 0", atom=False, truth=a)
         if name == "convert_element_type" and not jx.dtype_name(eqn.outvars[0].aval).startswith(("float", "bfloat", "bool")):

@@ -159,9 +159,10 @@ class _Run:
             add(made, spec, report)
         whole = whole and not partly
         undecided = [name for name, verdict in made.compared.items() if verdict == "unknown"]
-        if not whole or arrays or undecided or self.orders(args):
+        ordered = self.orders(args)
+        if not whole or arrays or undecided or ordered:
             self.said(len(specs), steps, f"executing {self.name}")
-            tier = self.executed(args, specs, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
+            tier = self.executed(args, specs, ordered, told=any(f.rule.startswith("TP7") and f.verdict == "violated" for f in made.findings))
             if partly:
                 made.tiers.append(Tier(tier.kernel, "all sizes", "unknown", partly))
             made.tiers.append(tier)
@@ -220,8 +221,8 @@ class _Run:
                 why = str(e)
         return *read(None), why or "not every pallas_call is imported"
 
-    def executed(self, args: tuple[Any, ...], specs: list[dict[str, Any]], told: bool) -> Tier:
-        """`told`: where the results part is among the findings."""
+    def executed(self, args: tuple[Any, ...], specs: list[dict[str, Any]], ordered: bool, told: bool) -> Tier:
+        """`ordered`: with ties, too. `told`: where the results part is among the findings."""
         import jax
 
         from . import everywhere
@@ -238,7 +239,7 @@ class _Run:
                 inputs = [everywhere.given(args, "normal", 0, scale, values) for scale in (1, 1 / 64)] if shapes else [args]
                 calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol, blame=not told) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
-                if self.orders(args):
+                if ordered:
                     text += self.tied(inputs[0], not told)
         except NotExecuted as e:
             return Tier(f"{self.name}()", "executed", "unknown", str(e))

@@ -30,15 +30,16 @@ def _bits(aval: Any) -> int:
     return int(dtype.lstrip("uint")) if dtype.startswith(("int", "uint")) else 0
 
 
-def _range(aval: Any) -> Interval:
-    bits = _bits(aval)
-    return (0, 2**bits - 1) if jx.dtype_name(aval).startswith("uint") else (-2**(bits - 1), 2**(bits - 1) - 1)
+def range_of(dtype: Any) -> Interval:
+    """The least and the greatest number of an integer type, or of bool; its name, or what has it."""
+    bits = _bits(dtype)
+    return (-2**(bits - 1), 2**(bits - 1) - 1) if jx.dtype_name(dtype).startswith("int") else (0, 2**max(bits, 1) - 1)
 
 
 def _given(aval: Any) -> Interval:
     if not _bits(aval):
         return 0, 1  # a bool; of floats nobody asks
-    (lo, hi), most = _range(aval), GIVEN[_bits(aval)]
+    (lo, hi), most = range_of(aval), GIVEN[_bits(aval)]
     return max(lo, -most), min(hi, most if lo else 2 * most)
 
 
@@ -61,7 +62,7 @@ def _walk(j: Any, given: list[Interval]) -> tuple[str | None, list[Interval]]:
         aval = eqn.outvars[0].aval if eqn.outvars else None
         if aval is None or eqn.outvars[0] in of or not _bits(aval):
             continue
-        (lo, hi), (least, most) = _interval(eqn, operands), _range(aval)
+        (lo, hi), (least, most) = _interval(eqn, operands), range_of(aval)
         if eqn.primitive.name in ARITHMETIC and not least <= lo <= hi <= most:
             return jx.where(eqn) or "", []
         of[eqn.outvars[0]] = max(lo, least), min(hi, most)
