@@ -91,7 +91,7 @@ def test_open_tables_need_contracts():
     assert tileproof.check(fn, *args, target="none").ok
     open_tables = tileproof.check(fn, *args, target="none", tables=False)
     assert [f.rule for f in open_tables.of("violated")] == ["TP101"]
-    assert "\"values\"" in open_tables.of("violated")[0].help
+    assert "values={\"ids\": (0, 2)}" in open_tables.of("violated")[0].help
     assert "the table `ids` is open and no contract says what it holds" in str(open_tables) and "0 <= ids[a] and ids[a] < 3" in str(open_tables)
 
 
