@@ -154,11 +154,13 @@ static scalar cast_number(tp_demand *d, tp_dtype from, tp_dtype to, double v)
 {
     double least = tp_is_float(to) ? 0 : (double)tp_dtype_min(to),
            most = tp_is_float(to) ? 0 : (double)tp_dtype_max(to);
+    if (d->o.reference && (tp_is_weak(from) || to == TP_BOOL || tp_is_float(to)))
+        return demand_number(tp_is_weak(from) ? v : to == TP_BOOL ? v != 0 : demand_as_dtype(to, v));
+    if (d->o.reference && tp_is_float(from) && !(v > least - 1 && v < most + 1))
+        demand_give_up(d, TP_DEMAND_OPEN, "the reference casts %g to %s, which does not hold it",
+                       v == v ? v : (double)NAN, tp_dtype_info(to)->name);
     if (d->o.reference)
-        return demand_number(tp_is_weak(from)  ? v
-                             : to == TP_BOOL   ? v != 0
-                             : tp_is_float(to) ? demand_as_dtype(to, v)
-                                               : trunc(v));
+        return demand_number(to == TP_I32 || tp_is_float(from) ? trunc(v) : demand_as_integer(to, (int64_t)v));
     if (from == TP_WEAK_INT && !tp_is_float(to) && (v < least || v > most))
         demand_give_up(d, TP_DEMAND_TRAP, "%lld does not fit %s (" TP_RULE_INDEX_OVERFLOW ")", (long long)v,
                        tp_dtype_info(to)->name);

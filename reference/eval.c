@@ -35,6 +35,14 @@ static void shape_value(evaluator *e, tp_vid v)
     }
 }
 
+/* An integer of the reference, where 64 bits are needed: a product of many may be beyond them. */
+static int64_t whole(evaluator *e, double x)
+{
+    if (!(fabs(x) < 0x1p62))
+        tp_give_up(e, tp_printf(e->arena, "an integer of the reference is %g, beyond 64 bits", x));
+    return (int64_t)x;
+}
+
 static int64_t logical(tp_prim p, int64_t x, int64_t y, tp_dtype d)
 {
     int64_t mask = ((int64_t)1 << tp_dtype_info(d)->bits) - 1;
@@ -107,7 +115,7 @@ static void elementwise_row(evaluator *e, const tp_inst *i, size_t n, const doub
         if (p == TP_P_INTEGER_POW)
             out[k] = pow(x, (double)i->integer);
         else if (bits)
-            out[k] = (double)logical(p, (int64_t)x, (int64_t)y, d);
+            out[k] = (double)logical(p, whole(e, x), i->nargs > 1 ? whole(e, y) : 0, d);
         else if (divides && !tp_is_float(d))
             out[k] = integer_op(e, p, x, y);
         else
@@ -149,7 +157,7 @@ static void take(evaluator *e, const tp_inst *i)
             run *= (size_t)x->dims[d];
     for (size_t o = 0; o < outer && run; o++)
         for (size_t n = 0; n < index->n; n++) {
-            int64_t from = (int64_t)index->at[n];
+            int64_t from = whole(e, index->at[n]);
             if (from < 0 || from >= (int64_t)extent)
                 take_outside(e, i, from, (int64_t)extent);
             memcpy(&out->at[(o * index->n + n) * run], &x->at[(o * extent + (size_t)from) * run], run * sizeof *x->at);
@@ -164,7 +172,7 @@ static _Noreturn void no_meaning(evaluator *e, tp_prim p)
 /* Where a part of the first argument begins in dimension d; the starts are arguments from `first` on. */
 static int64_t start_of(evaluator *e, const tp_inst *i, uint32_t first, uint32_t d, int64_t n, int64_t stride)
 {
-    double start = e->values[i->args[first + d]].at[0];
+    double start = (double)whole(e, e->values[i->args[first + d]].at[0]);
     if (start < 0 || start + (double)(n - 1) * (double)stride >= (double)e->values[i->args[0]].dims[d])
         if (n > 0)
             tp_give_up(e, tp_printf(e->arena, "the reference %s elements %.0f to %.0f of dimension %u, which has %lld",
@@ -317,7 +325,7 @@ static void shape_op(evaluator *e, const tp_inst *i)
         begin[axis] = a->dims[axis] - 1;
         put_block(out, at, one, dims, a, begin, axis);
     } else if (i->prim == TP_P_ROLL) {
-        int64_t n = a->dims[axis], by = floor_mod((int64_t)e->values[i->args[1]].at[0], n);
+        int64_t n = a->dims[axis], by = floor_mod(whole(e, e->values[i->args[1]].at[0]), n);
         at[axis] = by;
         dims[axis] = n - by;
         put_block(out, at, one, dims, a, begin, -1);
@@ -347,7 +355,7 @@ static void read_entry(evaluator *e, const tp_inst *i)
     const array *t = &e->values[e->p->table_value[i->integer]];
     int64_t at[TP_MAX_RANK];
     for (uint32_t x = 0; x < i->nargs; x++) {
-        at[x] = (int64_t)e->values[i->args[x]].at[0];
+        at[x] = whole(e, e->values[i->args[x]].at[0]);
         if (at[x] < 0 || at[x] >= t->dims[x])
             tp_give_up(e, TP_S("the reference reads outside a table"));
     }
@@ -362,6 +370,24 @@ TP_VECTORISED static void select_row(size_t n, const double *const *at, const si
         double a = x[k * xs], b = y[k * ys];
         out[k] = c[k * cs] != 0 ? a : b;
     }
+}
+
+/* Integers of 32 bits do not wrap in a reference; what a written cast puts into others does, as in NumPy. */
+static double integer_in(tp_dtype to, double x)
+{
+    if (to == TP_I32 || (x >= (double)tp_dtype_min(to) && x <= (double)tp_dtype_max(to)))
+        return x;
+    double all = ldexp(1, (int)tp_dtype_info(to)->bits), rest = x - floor(x / all) * all;
+    return rest > (double)tp_dtype_max(to) ? rest - all : rest;
+}
+
+static double integer_of_float(evaluator *e, tp_dtype to, double x)
+{
+    double t = trunc(x);
+    if (!(t >= (double)tp_dtype_min(to) && t <= (double)tp_dtype_max(to)))
+        tp_give_up(e, tp_printf(e->arena, "the reference casts %g to %s, which does not hold it",
+                                x == x ? x : (double)NAN, tp_dtype_info(to)->name));
+    return t;
 }
 
 /* An implied conversion of a literal is exact; a written one rounds. */
@@ -383,7 +409,9 @@ static void convert_row(evaluator *e, const tp_inst *i, size_t n, const double *
         }
     } else {
         for (size_t k = 0; k < n; k++)
-            out[k] = to == TP_BOOL ? from[k] != 0 : trunc(from[k]);
+            out[k] = to == TP_BOOL                                    ? from[k] != 0
+                     : tp_is_float(e->p->values.at[i->args[0]].dtype) ? integer_of_float(e, to, from[k])
+                                                                      : integer_in(to, from[k]);
     }
 }
 

@@ -528,9 +528,10 @@ static term in_dtype(evaluation *v, tp_dtype d, tp_expr e)
     return term_integer(v->s, e);
 }
 
-static bool is_narrow_integer(tp_dtype d)
+/* An integer type that may not hold what an int32 is. */
+static bool loses_integers(tp_dtype d)
 {
-    return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && tp_dtype_info(d)->bits < 32;
+    return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && d != TP_I32;
 }
 
 static term cast(evaluation *v, const tp_inst *i, term x)
@@ -544,12 +545,12 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     const tp_dtype written = (tp_dtype)i->integer;
     if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
         to = written;
-    /* integers of a reference do not wrap, but those of NumPy in so few bits do */
-    if (!v->body && is_narrow_integer(written) && from != TP_BOOL && !tp_is_weak(from)) {
+    /* integers of a reference do not wrap, but what is cast to such types does, as in NumPy */
+    if (!v->body && loses_integers(written) && from != TP_BOOL && !tp_is_weak(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, written, n.e);
         if (!(tp_is_float(from) ? summary_is_whole_in : summary_lies_in)(s, x, written))
-            evaluation_stop(v, "a number is cast to an integer of few bits that may not hold it");
+            evaluation_stop(v, "a number is cast to an integer type that may not hold it");
         return x;
     }
     if (from == to || from == TP_WEAK_FLOAT) /* literals are the numbers that are written */

@@ -48,7 +48,7 @@ def names(spec, sizes):
         "zeros ones zeros_like ones_like full_like where exp log sqrt abs maximum minimum einsum arange repeat argmax "
         "dot tril triu inf floor concatenate stack tanh sin cos full mean prod matmul cumsum argmin flip swapaxes").split()}
     space |= {"np": np, "jax": jax, "jnp": jnp, "lax": jax.lax, "functools": functools, "math": math, "scipy": scipy, "softmax": softmax, "logsumexp": logsumexp, "iota": iota, "max": max, "min": min, "sum": total, "range": range,
-              "logistic": lambda x: 1 / (1 + np.exp(-x)), "float32": np.float64, "bfloat16": np.float64, "int32": np.int64}
+              "logistic": lambda x: 1 / (1 + np.exp(-x)), "float32": np.float64, "bfloat16": np.float64, "int32": np.int64, **{n: getattr(np, n) for n in ("int8", "uint8", "uint32")}}
     for name, size in spec.get("sizes", {}).items():
         if name in sizes:
             space[name] = sizes[name]
