@@ -147,7 +147,7 @@ static bool holds_extreme(grid *g, const form *f, term before, term value, bool 
         return false;
     const form *of = form_of(g, b.operand);
     if (of->overwritten || of->fold != (greater ? TP_P_MAX : TP_P_MIN) || of->keyed || of->narrowed || of->weight.id ||
-        of->start.id || of->first != f->first)
+        of->start.id || of->first != f->first || !of_one_phase(of, f))
         return false;
     replacement with = no_symbols(g);
     for (uint32_t d = 0; d < b.rank; d++)

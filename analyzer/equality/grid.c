@@ -7,39 +7,7 @@
 
 #include <math.h>
 
-tp_expr axis_of(const grid *g, uint32_t a)
-{
-    return tp_sym(g->v->s->p, g->v->s->k->axes[a].sym);
-}
-
-replacement no_symbols(const grid *g)
-{
-    uint32_t n = tp_sym_count(g->v->s->p);
-    return (replacement){TP_NEWN(g->v->s->arena, tp_expr, n), n};
-}
-
-void replace_symbol(const grid *g, const replacement *r, tp_expr symbol, tp_expr by)
-{
-    const tp_expr_node *n = tp_expr_get(g->v->s->p, symbol);
-    if (n->op == TP_E_SYM) /* else the one lane there is */
-        r->with[n->value] = by;
-}
-
-term grid_substitute(grid *g, term t, const replacement *r)
-{
-    return term_subst(g->v->s, t, r->with, r->n);
-}
-
 /* ---- deciding conditions ---- */
-
-term in_first_step(grid *g, term t, uint32_t first)
-{
-    static const premises nothing = {.n = 0};
-    replacement zero = no_symbols(g);
-    for (uint32_t a = first; a < g->v->s->k->naxes; a++)
-        replace_symbol(g, &zero, axis_of(g, a), tp_const(g->v->s->p, 0));
-    return term_decide(g->v->s, grid_substitute(g, t, &zero), &nothing);
-}
 
 /* In a step of the run that is not its first one. */
 static premises in_later_steps(grid *g, uint32_t first)
@@ -146,37 +114,6 @@ void find_uniform(evaluation *v)
 }
 
 /* ---- recognising a fold ---- */
-
-bool is_before(grid *g, term t, uint32_t operand)
-{
-    const term_node *n = term_get(g->v->s, t);
-    bool same = n->kind == T_BEFORE && n->operand == operand;
-    for (uint32_t d = 0; d < n->rank && same; d++)
-        same = tp_same(n->at[d], g->forms[operand].lane[d]);
-    return same;
-}
-
-bool has_before(grid *g, term t, uint32_t operand)
-{
-    return term_mentions(g->v->s, t, T_BEFORE, operand);
-}
-
-term of_two(grid *g, tp_prim prim, term a, term b)
-{
-    return term_apply(g->v->s, prim, a, b, (term){0}, 0);
-}
-
-term power_of(grid *g, tp_prim exponential, term t)
-{
-    return term_apply(g->v->s, exponential, t, (term){0}, (term){0}, 0);
-}
-
-bool is_0(const summary *s, term t)
-{
-    const term_node *n = term_get(s, t);
-    int64_t v;
-    return n->kind == T_INTEGER && tp_expr_is_const(s->p, n->e, &v) && v == 0;
-}
 
 static bool places_join(places *to, const places *from)
 {
@@ -400,6 +337,59 @@ static term part_here(grid *g, const form *f, const term_node *n)
     return grid_substitute(g, f->part, &with);
 }
 
+/* The fold as the step finds or leaves it. */
+static term folded(grid *g, const form *f, const term_node *n)
+{
+    summary *s = g->v->s;
+    tp_str name = s->k->operands[n->operand].name;
+    uint32_t last = s->k->naxes - 1;
+    bool all = g->last && n->kind == T_AFTER && (f->keyed ? f->first == g->run : f->first >= g->run) &&
+               f->keyed == (g->key.id != 0) && (f->keyed || f->first != last);
+    if (n->kind == T_AFTER && f->but_last)
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is changed once more in its last step", TP_FMT(name)));
+    bool of_run = n->kind == T_BEFORE && is_sum_of_run(g, f);
+    tp_expr now = axis_of(g, last), steps = {0};
+    if (!all)
+        steps = n->kind == T_BEFORE ? now : tp_op2(s->p, TP_E_ADD, now, tp_const(s->p, 1));
+    if (!of_run && !all && f->first != last)
+        summary_stop(
+            s, tp_printf(s->arena, "`%.*s` is used before its accumulation over several axes ends", TP_FMT(name)));
+    term t = fold(g, f, n->at, n->rank, steps, all || of_run);
+    if (of_run)
+        t = of_two(g, TP_P_SUB, t, part_here(g, f, n));
+    if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is read before a step on its block sets it", TP_FMT(name)));
+    if (f->weight.id) { /* as the step leaves it, at these lanes */
+        replacement with = no_symbols(g);
+        for (uint32_t d = 0; d < n->rank; d++)
+            replace_symbol(g, &with, f->lane[d], n->at[d]);
+        if (n->kind == T_BEFORE && !f->found.id)
+            summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
+        t = of_two(g, TP_P_DIV, t, grid_substitute(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
+    }
+    if (n->kind == T_BEFORE && (f->first == last || of_run) && !f->keyed && runs_follow(s, f->first))
+        t = after_first_step(g, f->first, n, t);
+    if (!t.id)
+        summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run before left it", TP_FMT(name)));
+    if (f->narrowed) /* by a function of this buffer alone */
+        t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
+    return t;
+}
+
+/* What a step of the form's run finds or leaves. */
+static term held_in_run(grid *g, const form *f, const term_node *n)
+{
+    summary *s = g->v->s;
+    if (!f->overwritten)
+        return folded(g, f, n);
+    term t = n->kind == T_BEFORE ? left_before(g, f, n) : part_here(g, f, n);
+    if (!t.id)
+        summary_stop(s,
+                     tp_printf(s->arena, "`%.*s` is read as the step before left it, and follows no known recurrence",
+                               TP_FMT(s->k->operands[n->operand].name)));
+    return t;
+}
+
 static term contents(summary *s, const term_node *n, void *ctx)
 {
     grid *g = ctx;
@@ -410,7 +400,7 @@ static term contents(summary *s, const term_node *n, void *ctx)
     if (earlier.id)
         return earlier;
     form *f = form_of(g, n->operand);
-    uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3, last = s->k->naxes - 1;
+    uint32_t key[3 + TP_MAX_RANK] = {n->kind, n->operand, g->last}, len = 3;
     for (uint32_t d = 0; d < n->rank; d++)
         key[len++] = n->at[d].id;
     tp_buf b = {.arena = s->arena};
@@ -419,55 +409,18 @@ static term contents(summary *s, const term_node *n, void *ctx)
     uint32_t id = tp_map_get(&g->folds, text);
     if (id)
         return (term){id};
-    term t;
-    tp_str name = s->k->operands[n->operand].name;
-    if (f->overwritten) {
-        t = n->kind == T_BEFORE ? left_before(g, f, n) : part_here(g, f, n);
-        if (!t.id)
-            summary_stop(s, tp_printf(s->arena,
-                                      "`%.*s` is read as the step before left it, and follows no known recurrence",
-                                      TP_FMT(name)));
-    } else {
-        bool all = g->last && n->kind == T_AFTER && (f->keyed ? f->first == g->run : f->first >= g->run) &&
-                   f->keyed == (g->key.id != 0) && (f->keyed || f->first != last);
-        tp_expr steps = (tp_expr){0};
-        if (n->kind == T_AFTER && f->but_last)
-            summary_stop(s, tp_printf(s->arena, "`%.*s` is changed once more in its last step", TP_FMT(name)));
-        if (n->kind == T_BEFORE && is_sum_of_run(g, f)) {
-            t = of_two(g, TP_P_SUB, fold(g, f, n->at, n->rank, steps, true), part_here(g, f, n));
-            t = runs_follow(s, f->first) ? after_first_step(g, f->first, n, t) : t;
-            if (!t.id)
-                summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run before left it", TP_FMT(name)));
-            tp_map_set(s->arena, &g->folds, text, t.id);
-            return t;
-        }
-        if (!all && f->first != last)
-            summary_stop(
-                s, tp_printf(s->arena, "`%.*s` is used before its accumulation over several axes ends", TP_FMT(name)));
-        if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
-            summary_stop(s, tp_printf(s->arena, "`%.*s` is read before a step on its block sets it", TP_FMT(name)));
-        if (!all)
-            steps =
-                n->kind == T_BEFORE ? axis_of(g, last) : tp_op2(s->p, TP_E_ADD, axis_of(g, last), tp_const(s->p, 1));
-        t = fold(g, f, n->at, n->rank, steps, all);
-        if (f->weight.id) { /* as the step leaves it, at these lanes */
-            replacement with = no_symbols(g);
-            for (uint32_t d = 0; d < n->rank; d++)
-                replace_symbol(g, &with, f->lane[d], n->at[d]);
-            if (n->kind == T_BEFORE && !f->found.id)
-                summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
-            t = of_two(g, TP_P_DIV, t, grid_substitute(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
-        }
-        if (n->kind == T_BEFORE && f->first == last && !f->keyed && runs_follow(s, last))
-            t = after_first_step(g, last, n, t);
-        if (!t.id)
-            summary_stop(s, tp_printf(s->arena, "`%.*s` is read as the run before left it", TP_FMT(name)));
-        if (f->narrowed) /* by a function of this buffer alone */
-            t = term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, -1 - (int64_t)n->operand);
+    term t = held_in_run(g, f, n);
+    if (f->filled && !f->left.id) {
+        term_node own = *n;
+        own.kind = T_AFTER;
+        memcpy(own.at, f->lane, n->rank * sizeof *n->at);
+        f->left = in_last_turn(g, f, held_in_run(g, f, &own));
     }
+    if (f->filled)
+        t = over_phases(g, f, n, t);
     tp_str why = term_overflows(s, t, s->k->operands[n->operand].dtype);
     if (why.n)
-        summary_stop(s, tp_printf(s->arena, "%.*s in `%.*s`", TP_FMT(why), TP_FMT(name)));
+        summary_stop(s, tp_printf(s->arena, "%.*s in `%.*s`", TP_FMT(why), TP_FMT(s->k->operands[n->operand].name)));
     tp_map_set(s->arena, &g->folds, text, t.id);
     return t;
 }
@@ -594,20 +547,6 @@ static bool recognise_by_key(grid *g, uint32_t operand, term update)
     return true;
 }
 
-enum { MOST_PARTS = 16 };
-
-term decide_parts(summary *s, term t, const premises *p, uint32_t depth)
-{
-    const term_node n = *term_get(s, t);
-    if (n.kind != T_SELECT || depth == MOST_PARTS)
-        return t;
-    int truth = summary_decides(s, p, n.e);
-    if (truth)
-        return decide_parts(s, n.arg[truth < 0], p, depth + 1);
-    premises yes = premises_with(s, p, n.e), no = premises_with(s, p, condition_normal(s, n.e, true));
-    return term_select(s, n.e, decide_parts(s, n.arg[0], &yes, depth + 1), decide_parts(s, n.arg[1], &no, depth + 1));
-}
-
 /* Base and step of the induction. */
 static void recognise(grid *g, uint32_t operand)
 {
@@ -625,24 +564,28 @@ static void recognise(grid *g, uint32_t operand)
                          : summary_index(s, "lane", o->ref_shape[d]);
     term update = term_decide(s, element_after(g->v, operand, f->lane), &nothing);
     if (has_before(g, update, operand))
-        update = decide_parts(s, update, &nothing, 0);
+        update = find_filled(g, operand, decide_parts(s, update, &nothing, 0));
     if (!has_before(g, update, operand)) {
         f->overwritten = true;
         f->part = with_folds(g, update);
         return;
     }
     f->narrowed = term_applies(s, update, TP_P_CAST);
-    if (recognise_by_key(g, operand, update))
+    if (!f->filled && recognise_by_key(g, operand, update))
         return;
     term base = {0};
     for (f->first = s->k->naxes; f->first-- > 0;) {
-        base = in_first_step(g, update, f->first);
+        base = first_found(g, operand, in_first_step(g, update, f->first));
         if (!has_before(g, base, operand))
             break;
     }
-    if (f->first == UINT32_MAX)
+    if (f->first == UINT32_MAX || (f->filled && f->first + 1 != s->k->naxes))
         summary_stop(s, tp_printf(s->arena, "`%.*s` is not set in the first step on a block", TP_FMT(o->name)));
     premises later = in_later_steps(g, f->first), goes_on = before_last_step(g, f->first);
+    if (f->filled) {
+        later = fill_steps(g, f, &later);
+        goes_on = fill_steps(g, f, &goes_on);
+    }
     match m = try_update(g, f, operand, update, &later, &base);
     if (!m.ok) { /* the last step may do something else with it */
         term same = term_decide(s, update, &goes_on);
@@ -656,11 +599,12 @@ static void recognise(grid *g, uint32_t operand)
     }
     if (!m.ok)
         no_fold(g, operand);
-    f->part = with_folds(g, m.part);
+    f->part = in_its_phase(g, f, with_folds(g, m.part));
+    f->weight = in_its_phase(g, f, f->weight);
     term first = in_first_step(g, f->part, f->first);
     if (f->weight.id)
         first = of_two(g, TP_P_DIV, first, in_first_step(g, f->weight, f->first));
-    base = in_first_step(g, with_folds(g, base), f->first);
+    base = in_first_step(g, in_its_phase(g, f, with_folds(g, base)), f->first);
     f->start = (term){0};
     if (terms_equal(s, &nothing, base, first, false))
         return;
@@ -698,8 +642,12 @@ form *form_of(grid *g, uint32_t operand)
         f->busy = true;
         g->last = false;
         recognise(g, operand);
-        if (!f->overwritten)
-            must_begin_here(g, operand, f->first);
+        f->part = in_its_phase(g, f, f->part);
+        f->found = in_its_phase(g, f, f->found);
+        f->value = in_its_phase(g, f, f->value);
+        f->start = in_its_phase(g, f, f->start);
+        if (f->filled || !f->overwritten)
+            must_begin_here(g, operand, f->filled ? g->v->s->k->naxes - 2 : f->first);
         g->last = last;
         f->busy = false;
         f->ready = true;

@@ -20,6 +20,10 @@ typedef struct form {
     term value;       /* ARGMAX, ARGMIN: what is extreme there */
     term start;       /* what the first step sets beside that; none: nothing */
     tp_expr lane[TP_MAX_RANK];
+    bool filled;   /* all that is of the steps of one phase (filled.c): */
+    int64_t phase; /* this step of the axis before the last one */
+    term set;      /* what its first step finds, at these lanes; none: it does not look */
+    term left;     /* what its last step leaves, at these lanes; none: nobody has asked */
 } form;
 
 typedef struct grid {
@@ -46,7 +50,7 @@ typedef struct match {
     places scaled, unscaled; /* where they are multiplied by the factor, and where they are not */
 } match;
 
-/* grid.c */
+/* steps.c */
 tp_expr axis_of(const grid *g, uint32_t a);
 /* What to put in the place of symbols; those made later stay. */
 typedef struct replacement {
@@ -65,12 +69,14 @@ term power_of(grid *g, tp_prim exponential, term t);
 /* Is it what the step finds at the form's lanes of that operand; does it speak of what the step finds there? */
 bool is_before(grid *g, term t, uint32_t operand);
 bool has_before(grid *g, term t, uint32_t operand);
+/* Parts that are stored one after the other: of what an older store left, only what the newer ones do not cover. */
+term decide_parts(summary *s, term t, const premises *p, uint32_t depth);
+
+/* grid.c */
 /* What is known of the operand; the summary stops where nothing is. */
 form *form_of(grid *g, uint32_t operand);
 /* Folds in the place of contents. */
 term with_folds(grid *g, term t);
-/* Parts that are stored one after the other: of what an older store left, only what the newer ones do not cover. */
-term decide_parts(summary *s, term t, const premises *p, uint32_t depth);
 /* The run of a key: where it begins, behind another one; its later steps; and that `last` is its last one. Axes behind
  * stand at 0 where it begins. */
 typedef struct key_steps {
@@ -88,6 +94,22 @@ grid *phase_ends(evaluation *v);
 bool written_by_pieces(evaluation *v, uint32_t operand, const tp_expr *own, writer *w, kept_or_set *written);
 /* Element `at` of an output that begins as its input, and of which steps write elements, or the summary stops. */
 term written_or_as_input(grid *g, uint32_t operand, const tp_expr *at);
+
+/* filled.c: buffers that one phase fills. An update in that phase alone, with g's form of the operand marked; or as it
+ * is. */
+term find_filled(grid *g, uint32_t operand, term update);
+/* What the first step of the phase makes, given what it finds. */
+term first_found(grid *g, uint32_t operand, term base);
+/* p, in that phase. */
+premises fill_steps(grid *g, const form *f, const premises *p);
+/* A term of the form, in that phase; of a form of all steps, as it is. */
+term in_its_phase(grid *g, const form *f, term t);
+/* Do their laws speak of the same steps? */
+bool of_one_phase(const form *a, const form *b);
+/* t at the last turn of that phase. */
+term in_last_turn(grid *g, const form *f, term t);
+/* What any step finds or leaves, given what one of that phase does, and form.left. */
+term over_phases(grid *g, const form *f, const term_node *n, term in_that_phase);
 
 /* weight.c: weights so that the factor of a step is weight before / weight
  * after. In *m the part is multiplied with it; in *base tests of sums for 0 are

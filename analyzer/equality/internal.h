@@ -413,6 +413,8 @@ kept_or_set match_choice(summary *s, term t, bool (*is_kept)(void *ctx, term t),
 typedef struct writer {
     uint32_t run;              /* blocks are told by the axes before it, and stay for the steps of the others */
     tp_expr step[TP_MAX_AXES]; /* per axis */
+    bool fixed[TP_MAX_AXES];   /* axes before `run` that are at their last step, where others alone tell blocks */
+    bool fixes;                /* any of them */
     tp_expr lane[TP_MAX_RANK];
     tp_expr inside; /* when there is one, as long as every axis from `run` has a step */
     tp_expr

@@ -31,16 +31,59 @@ static uint32_t axis_of_key(const summary *s, const tp_operand *o, uint32_t d)
     return axis;
 }
 
+static tp_expr last_step(const summary *s, uint32_t a)
+{
+    return tp_op2(s->p, TP_E_SUB, s->k->axes[a].steps, tp_const(s->p, 1));
+}
+
+/* Where the window begins in the steps that come last on its block: those at the last step of the axes that w fixes. */
+static tp_expr start_in_the_end(summary *s, const tp_operand *o, uint32_t d, const writer *w)
+{
+    tp_expr start = tp_window_start(s->a, o, d);
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        if (w->fixed[a])
+            start = at_step_of(s, start, a, last_step(s, a));
+    return start;
+}
+
+/* Does an axis that w fixes move dimension d, too, and faster than this one? */
+static bool phase_is_faster(summary *s, const tp_operand *o, uint32_t d, uint32_t axis, const writer *w)
+{
+    for (uint32_t a = axis + 1; a < s->k->naxes; a++)
+        if (w->fixed[a] && tp_expr_mentions(s->p, tp_window_start(s->a, o, d), s->k->axes[a].sym))
+            return true;
+    return false;
+}
+
+/* In `j * phase`, the last phase alone tells the blocks: an axis is at its last step where faster axes tell them then.
+ * No later step is on that block. The first axis in which it differed would be no fixed one, which is at its last step;
+ * so it would be one that tells a dimension, but those that are fixed there are slower, and at their last step, too. */
+static void fix_phases(summary *s, const tp_operand *o, writer *w)
+{
+    for (uint32_t d = 0; d < o->rank; d++)
+        for (uint32_t a = 0, naxes = s->k->naxes; a + 1 < naxes; a++) {
+            tp_expr start = start_in_the_end(s, o, d, w);
+            bool faster = false, parallel = false;
+            for (uint32_t b = a; b < naxes; b++) {
+                faster |= b > a && tp_expr_mentions(s->p, start, s->k->axes[b].sym);
+                parallel |= s->k->axes[b].parallel;
+            }
+            if (faster && !parallel && tp_expr_mentions(s->p, start, s->k->axes[a].sym))
+                w->fixed[a] = w->fixes = true;
+        }
+}
+
 /* The axis that tells the blocks of dimension d, each of its steps one block; naxes: none does. */
 static uint32_t axis_of_dim(summary *s, const tp_operand *o, uint32_t d, const writer *w)
 {
     tp_exprs *p = s->p;
-    tp_expr start = tp_window_start(s->a, o, d);
+    tp_expr start = start_in_the_end(s, o, d, w);
     uint32_t axis = s->k->naxes;
     for (uint32_t a = 0; a < s->k->naxes; a++)
         if (tp_expr_mentions(p, start, s->k->axes[a].sym)) {
             tp_expr blocks = tp_op2(p, TP_E_MUL, o->dims[d].block, axis_sym(s, a));
-            if (axis < s->k->naxes || w->step[a].id || !tp_same(tp_expr_normal(p, start), tp_expr_normal(p, blocks)))
+            if (axis < s->k->naxes || w->step[a].id || phase_is_faster(s, o, d, a, w) ||
+                !tp_same(tp_expr_normal(p, start), tp_expr_normal(p, blocks)))
                 summary_stop(s, tp_printf(s->arena, "dimension %u of `%.*s` is not one block per step of an axis",
                                           tp_global_dim(o, d), TP_FMT(o->name)));
             axis = a;
@@ -55,8 +98,9 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
     uint32_t rank = 0, keyed = s->k->naxes;
     if (s->k->naxes > TP_MAX_AXES)
         summary_stop(s, TP_S("the grid has too many axes"));
+    fix_phases(s, o, &w);
     for (uint32_t d = 0; d < o->rank; d++) {
-        tp_expr start = tp_window_start(s->a, o, d), extent = o->whole ? o->shape[d] : o->dims[d].block, from = at[d];
+        tp_expr start = start_in_the_end(s, o, d, &w), extent = o->whole ? o->shape[d] : o->dims[d].block, from = at[d];
         uint32_t by_table = w.key.id ? s->k->naxes : axis_of_key(s, o, d),
                  axis = by_table < s->k->naxes ? s->k->naxes : axis_of_dim(s, o, d, &w);
         if (by_table < s->k->naxes) { /* of the steps with its key, which is not known to be in the array */
@@ -80,16 +124,19 @@ writer writer_of(summary *s, const tp_operand *o, const tp_expr *at)
         if (o->whole || o->dims[d].kind != TP_DIM_SQUEEZED)
             w.lane[rank++] = tp_op2(p, TP_E_SUB, at[d], start);
     }
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        if (w.fixed[a])
+            w.step[a] = last_step(s, a);
     for (w.run = s->k->naxes; w.run > 0 && !w.step[w.run - 1].id;)
         w.run--;
-    if (w.key.id && w.run != keyed)
+    if (w.key.id && (w.run != keyed || w.fixes))
         summary_stop(s, tp_printf(s->arena, "the blocks of `%.*s` are selected by a table and by a faster axis",
                                   TP_FMT(o->name)));
     for (uint32_t a = 0; a < s->k->naxes; a++) {
         if (a < w.run && !w.step[a].id)
             summary_stop(s, tp_printf(s->arena, "the grid returns to the blocks of `%.*s`", TP_FMT(o->name)));
         if (a >= w.run) /* the last step of the run counts */
-            w.step[a] = tp_op2(p, TP_E_SUB, s->k->axes[a].steps, tp_const(p, 1));
+            w.step[a] = last_step(s, a);
     }
     if (w.key.id) /* some step: the last with that key */
         w.step[keyed] = summary_index(s, "last", s->k->axes[keyed].steps);
@@ -145,8 +192,9 @@ static void key_is_sorted(summary *s, const tp_operand *o, const writer *w)
 
 void writer_exists(summary *s, const tp_operand *o, writer *w)
 {
-    for (uint32_t a = w->run; a < s->k->naxes; a++)
-        if (!summary_proves_of_sizes(s, tp_op2(s->p, TP_E_GE, s->k->axes[a].steps, tp_const(s->p, 1))))
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        if ((a >= w->run || w->fixed[a]) &&
+            !summary_proves_of_sizes(s, tp_op2(s->p, TP_E_GE, s->k->axes[a].steps, tp_const(s->p, 1))))
             summary_stop(s, tp_printf(s->arena, "axis `%.*s` may have no steps: `%.*s` then keeps its old contents",
                                       TP_FMT(s->k->axes[a].name), TP_FMT(o->name)));
     if (!summary_proves_of_sizes(s, w->inside))
@@ -229,6 +277,9 @@ static tp_expr is_old(summary *s, const tp_operand *x, const tp_operand *o, cons
 {
     tp_exprs *p = s->p;
     writer w = writer_of(s, o, at);
+    if (w.fixes)
+        summary_stop(s, tp_printf(s->arena, "`%.*s` shares its array with `%.*s`, whose blocks come in phases",
+                                  TP_FMT(x->name), TP_FMT(o->name)));
     if (w.key.id && keys_differ(s, &w)) { /* this step writes it, and no other one does */
         tp_expr here = tp_op2(p, TP_E_EQ, w.key, w.block);
         for (uint32_t a = 0; a < w.run; a++)

@@ -90,8 +90,9 @@ term output_element(evaluation *v, uint32_t operand, const tp_expr *at)
     g.block = w.block;
     premises ends = w.key.id ? steps_of_key(&g, w.step[g.run]).ends : nothing;
     replacement last = no_symbols(&g);
-    for (uint32_t a = g.run; a < s->k->naxes; a++)
-        replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
+    for (uint32_t a = 0; a < s->k->naxes; a++)
+        if (a >= g.run || w.fixed[a])
+            replace_symbol(&g, &last, axis_of(&g, a), w.step[a]);
     if (pieces)
         ends =
             premises_with(s, &nothing, condition_normal(s, tp_expr_subst(s->p, piece.holds, last.with, last.n), false));

@@ -103,7 +103,7 @@ static bool find_weight(grid *g, form *f, match *m, term *base, tp_prim exponent
     for (uint32_t i = 0; i < found.n; i++) {
         const term_node b = *term_get(s, found.at[i]);
         form *by = form_of(g, b.operand);
-        if (by->overwritten || by->first != f->first || by->keyed != f->keyed ||
+        if (by->overwritten || by->first != f->first || by->keyed != f->keyed || !of_one_phase(by, f) ||
             (by->fold != TP_P_MAX && by->fold != TP_P_SUM))
             return false;
         term left = term_element(s, T_AFTER, b.operand, b.rank, b.at), spelled = element_after(g->v, b.operand, b.at),

@@ -112,17 +112,49 @@ static bool *steady(flow *f, const bool *changing)
     return marks;
 }
 
-static tp_expr without_changing(flow *f, tp_expr when, const bool *changing, flow_freedom_kind how)
+enum { MOST_PHASES = 4 };
+
+/* An axis of few steps, each of which does something else. */
+static bool is_phase(const flow *f, uint32_t axis)
+{
+    int64_t steps;
+    return tp_expr_is_const(f->a->p, f->k->axes[axis].steps, &steps) && steps <= MOST_PHASES;
+}
+
+/* `phase == 1`, and `j == 0` of an axis behind such a one: what one phase sets, the steps before that one may leave
+ * undefined, and all later ones find defined. */
+static bool is_of_phase(flow *f, tp_expr part)
+{
+    const tp_expr_node n = *tp_expr_get(f->a->p, part);
+    tp_poly *d = TP_NEW(f->a->arena, tp_poly);
+    bool behind = false;
+    if (n.op != TP_E_EQ)
+        return false;
+    tp_poly_of(f->a->p, tp_op2(f->a->p, TP_E_SUB, n.a, n.b), d);
+    for (uint32_t a = 0; a < f->k->naxes && d->ok; a++) {
+        bool phase = is_phase(f, a);
+        for (uint32_t i = 0; i < d->n && (phase || behind); i++)
+            if (d->terms[i].degree == 1 && tp_same(d->terms[i].factors[0], tp_sym(f->a->p, f->k->axes[a].sym)))
+                return d->n == 1 || (phase && d->n == 2 && d->terms[!i].degree == 0);
+        behind |= phase;
+    }
+    return false;
+}
+
+static tp_expr without_changing(flow *f, const tp_leak *l, const bool *changing, flow_freedom_kind how)
 {
     tp_expr had[CONJUNCTS], parts[CONJUNCTS], result = flow_yes(f);
+    tp_expr when = l->when;
     bool *lanes = steady(f, changing), *existential = TP_NEWN(f->a->arena, bool, tp_sym_count(f->a->p));
     for (uint32_t i = 0; i < f->out->vars.len; i++)
         existential[f->out->vars.at[i].sym] = !f->counters.at[i];
     uint32_t before = tp_conjuncts(f->a, when, had, CONJUNCTS),
              n = tp_conjuncts(f->a, flow_eliminate(f, when, existential), parts, CONJUNCTS);
+    bool unwritten = l->birth == TP_BIRTH_SCRATCH || l->birth == TP_BIRTH_OUTPUT;
     for (uint32_t i = 0; i < n && how != KEEP_NOTHING; i++) {
         bool of_lanes = flow_mentions(f, parts[i], lanes) || !tp_is_among(parts[i], had, before);
-        if ((how == KEEP_LANES && of_lanes) || !flow_mentions(f, parts[i], changing))
+        if ((how == KEEP_LANES && (of_lanes || (unwritten && is_of_phase(f, parts[i])))) ||
+            !flow_mentions(f, parts[i], changing))
             result = flow_and(f, result, parts[i]);
     }
     return result;
@@ -163,7 +195,7 @@ static bool weaken_by(flow *f, tp_leaks *guess, tp_leak l, const bool *changing,
         }
         return changed;
     }
-    l.when = without_changing(f, l.when, changing, how);
+    l.when = without_changing(f, &l, changing, how);
     l.exact = false;
     flow_add(f, guess, l);
     return true;

@@ -165,13 +165,65 @@ static tp_str not_found(tp_analysis *a, const tp_operand *o)
     return TP_S("which step visits a block could not be told from the map");
 }
 
+/* Is there a step within the grid whose window has all parts x? As guessed by the form of the maps. */
+static tp_expr is_visited(tp_analysis *a, const tp_operand *o, tp_expr *step)
+{
+    tp_expr goal = num(a, 1), *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
+    find_element_witness(a, o, step);
+    find_witness(a, o, step);
+    block_of_element(a, o, step);
+    for (uint32_t n = 0; n < a->k->naxes; n++) /* a step that is told by another axis: any of its turns will do */
+        with[a->k->axes[n].sym] = num(a, 0);
+    for (uint32_t n = 0; n < a->k->naxes; n++)
+        step[n] = tp_expr_subst(a->p, step[n], with, tp_sym_count(a->p));
+    for (uint32_t n = 0; n < a->k->naxes; n++) {
+        with[a->k->axes[n].sym] = step[n];
+        goal = both(a, goal, both(a, mk(a, TP_E_GE, step[n], num(a, 0)), mk(a, TP_E_LT, step[n], a->k->axes[n].steps)));
+    }
+    for (uint32_t d = 0; d < o->rank; d++)
+        goal = both(a, goal, tp_expr_subst(a->p, holds(a, o, d, tp_part_symbols(a)[d]), with, tp_sym_count(a->p)));
+    return goal;
+}
+
+/* Do both stand in the map of one dimension? */
+static bool meets_another(tp_analysis *a, const tp_operand *o, uint32_t axis)
+{
+    for (uint32_t d = 0; d < o->rank; d++)
+        for (uint32_t n = 0; n < a->k->naxes; n++)
+            if (n != axis && tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[axis].sym) &&
+                tp_expr_mentions(a->p, o->dims[d].index, a->k->axes[n].sym))
+                return true;
+    return false;
+}
+
+/* j * phase, j if phase == 1 else 0: is every block visited at one step of an axis, its last or its first? */
+static bool is_visited_at_an_end(tp_analysis *a, const tp_operand *o, tp_claim *c)
+{
+    for (uint32_t n = 0; n < a->k->naxes; n++)
+        for (int last = 1; last >= 0 && meets_another(a, o, n); last--) {
+            tp_expr step[TP_MAX_AXES] = {{0}};
+            tp_operand there = *o;
+            there.dims = TP_NEWN(a->arena, tp_dim, o->rank);
+            step[n] = last ? mk(a, TP_E_SUB, a->k->axes[n].steps, num(a, 1)) : num(a, 0);
+            for (uint32_t d = 0; d < o->rank; d++) {
+                there.dims[d] = o->dims[d];
+                there.dims[d].index =
+                    tp_expr_normal(a->p, tp_expr_replace(a->p, o->dims[d].index, a->k->axes[n].sym, step[n]));
+            }
+            c->goal = is_visited(a, &there, step);
+            if (tp_claim_decide(a, c).verdict == TP_PROVEN)
+                return true;
+        }
+    return false;
+}
+
 static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
     const tp_expr *x = tp_part_symbols(a);
     tp_expr premises[TP_MAX_AXES + 1 + TP_GRANTED], step[TP_MAX_AXES] = {{0}};
     tp_var blocks[TP_MAX_RANK];
-    tp_claim c = {.goal = num(a, 1),
+    tp_claim c = {.goal = is_visited(a, o, step),
                   .premises = premises,
                   .subject = o->name,
                   .loc = o->loc,
@@ -180,25 +232,11 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
                   .proven = tp_message(a, "every element of `%.*s` lies in the window of some step", TP_FMT(o->name)),
                   .violated = tp_message(a, "some elements of `%.*s` lie in no step's window", TP_FMT(o->name)),
                   .note = TP_S("JAX does not report this; the interpreters leave NaN (or an extreme integer) there")};
-    find_element_witness(a, o, step);
-    find_witness(a, o, step);
-    block_of_element(a, o, step);
-    tp_expr *with = TP_NEWN(a->arena, tp_expr, tp_sym_count(a->p));
-    for (uint32_t n = 0; n < a->k->naxes; n++) /* a step that is told by another axis: any of its turns will do */
-        with[a->k->axes[n].sym] = num(a, 0);
-    for (uint32_t n = 0; n < a->k->naxes; n++)
-        step[n] = tp_expr_subst(a->p, step[n], with, tp_sym_count(a->p));
-    for (uint32_t n = 0; n < a->k->naxes; n++) {
-        with[a->k->axes[n].sym] = step[n];
-        c.goal =
-            both(a, c.goal, both(a, mk(a, TP_E_GE, step[n], num(a, 0)), mk(a, TP_E_LT, step[n], a->k->axes[n].steps)));
-    }
     for (uint32_t d = 0; d < o->rank; d++) {
         blocks[d] =
             (tp_var){.sym = (uint32_t)tp_expr_get(a->p, x[d])->value, .lo = num(a, 0), .multiple_of = 1, .step = true};
         tp_expr count = by_element(o, d) ? o->shape[d] : mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block);
         blocks[d].hi = tp_whole_dimension(a, o, d) && !by_element(o, d) ? num(a, 0) : mk(a, TP_E_SUB, count, num(a, 1));
-        c.goal = both(a, c.goal, tp_expr_subst(a->p, holds(a, o, d, x[d]), with, tp_sym_count(a->p)));
     }
     c.npremises = tp_nonempty_grid(a, premises);
     if (o->valid.id)
@@ -221,12 +259,17 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
             d = (tp_decision){.verdict = TP_UNKNOWN, .reason = not_found(a, o)};
     }
     if (d.verdict == TP_UNKNOWN) {
+        tp_claim at_an_end = c;
         int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
         int covered = tp_walk_coverage(a, o, env, block);
         if (covered == 1)
             d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
         else if (covered == 0)
             d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
+        else if (is_visited_at_an_end(a, o, &at_an_end)) {
+            c.goal = at_an_end.goal;
+            d = tp_claim_decide(a, &c);
+        }
     }
     tp_finding *f = tp_claim_record(a, &c, d, NULL);
     if (f->verdict != TP_VIOLATED)
