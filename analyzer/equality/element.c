@@ -553,6 +553,8 @@ static term cast(evaluation *v, const tp_inst *i, term x)
             evaluation_stop(v, "a number is cast to an integer type that may not hold it");
         return x;
     }
+    if (v->body && from == TP_WEAK_FLOAT)
+        return term_literal(s, x, to);
     if (from == to || from == TP_WEAK_FLOAT) /* literals are the numbers that are written */
         return x;
     if (from == TP_BOOL)
@@ -641,9 +643,12 @@ static term convert(evaluation *v, const tp_inst *i, const tp_expr *at)
 static term source(evaluation *v, const tp_inst *i, const tp_expr *at)
 {
     const tp_value *x = value_of(v, i->out);
-    return i->prim == TP_P_LITERAL ? term_real(v->s, i->real)
-           : i->prim == TP_P_IOTA  ? in_dtype(v, x->dtype, at[i->integer])
-                                   : term_integer(v->s, x->meaning);
+    if (i->prim == TP_P_LITERAL)
+        return v->body ? term_literal(v->s, term_real(v->s, i->real), x->dtype) : term_real(v->s, i->real);
+    if (i->prim != TP_P_IOTA)
+        return term_integer(v->s, x->meaning);
+    return v->body && tp_is_float(x->dtype) ? term_narrow(v->s, term_integer(v->s, at[i->integer]), x->dtype)
+                                            : in_dtype(v, x->dtype, at[i->integer]);
 }
 
 static term entry_of(evaluation *v, const tp_inst *i)

@@ -295,6 +295,8 @@ bool literals_may_be_rounded(const summary *s);
 bool term_fits(summary *s, term t, tp_dtype to);
 /* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */
 term term_narrow(summary *s, term t, tp_dtype to);
+/* A number that is written where that type computes: of fewer than 32 bits it is what they hold of it. */
+term term_literal(summary *s, term number, tp_dtype in);
 
 /* ---- element.c: a program at symbolic indices ---- */
 

@@ -109,3 +109,10 @@ term term_narrow(summary *s, term t, tp_dtype to)
         return t;
     return term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, to);
 }
+
+term term_literal(summary *s, term number, tp_dtype in)
+{
+    const term_node n = *term_get(s, number);
+    bool few = tp_is_float(in) && !tp_is_weak(in) && tp_dtype_info(in)->bits < 32;
+    return few && !term_may_be_mask(&n) && !term_may_be_mask_above(&n) ? term_narrow(s, number, in) : number;
+}

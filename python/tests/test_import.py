@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import kernels
 import numpy as np
 import pytest
+from jax.experimental import pallas as pl
 
 import tileproof
 from tileproof import capture
@@ -84,6 +85,17 @@ def test_compiler_params_come_along():
     fn, args = kernels.CALLS["asks for VMEM"]
     spec = tileproof.from_pallas(fn, *args)[0]
     assert spec["vmem_limit_bytes"] == 64 << 20 and spec["grid"][0]["semantics"] == "parallel"
+
+
+def test_writes_to_an_input_are_refused():
+    def body(x_ref, o_ref):
+        x_ref[:, 64:] = jnp.zeros((8, 64), jnp.float32)
+        o_ref[...] = x_ref[...]
+
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    fn = pl.pallas_call(body, grid=(2,), in_specs=[block], out_specs=block, out_shape=jax.ShapeDtypeStruct((16, 128), jnp.float32))
+    with pytest.raises(tileproof.Unsupported, match="writes to the block of its input `x`"):
+        tileproof.from_pallas(fn, jnp.ones((16, 128)))
 
 
 def test_open_tables_need_contracts():

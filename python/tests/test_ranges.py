@@ -188,3 +188,51 @@ def test_advice_is_told():
     text, table = str(report), report._repr_html_()
     assert report.ok and "advice[TP703]" in text and "subtract the maximum first" in text and "; overflows in the only case" in text, text
     assert " advice" in text.splitlines()[0] and "advice[TP703]" in table, text
+
+
+def picked(labels, x):
+    def body(y_ref, x_ref, o_ref):
+        o_ref[...] = jnp.sum(jnp.where(jax.lax.broadcasted_iota(jnp.int32, x_ref.shape, 1) == y_ref[...], x_ref[...], 0), axis=1, keepdims=True)
+
+    column = pl.BlockSpec((8, 1), lambda i: (i, 0))
+    return pl.pallas_call(body, grid=(pl.cdiv(x.shape[0], 8),), in_specs=[column, pl.BlockSpec((8, 128), lambda i: (i, 0))], out_specs=column,
+                          out_shape=jax.ShapeDtypeStruct((x.shape[0], 1), jnp.float32))(labels, x)
+
+
+def wrapped(labels, x):
+    return picked(labels[:, None], x)[:, 0]
+
+
+@pytest.mark.parametrize("fn, reference, labels", [
+    (picked, lambda y, x: jnp.take_along_axis(x, y, axis=1), "i32[N,1]"),
+    (wrapped, lambda y, x: jnp.take_along_axis(x, y[:, None], axis=1)[:, 0], "i32[N]")])
+def test_ranges_hold_where_a_call_moves_its_arguments_and_at_sizes_that_are_left_out(fn, reference, labels):
+    report = tileproof.verify(fn, reference, labels, "f32[N,128]", sizes={"N": 32}, values={"y": (0, 127)})
+    assert report.ok, report
+
+
+def test_where_the_reference_is_nan_nothing_is_compared():
+    def guarded(y, x):
+        return jnp.where((y >= 0) & (y < 128), jnp.take_along_axis(x, y, axis=1), jnp.nan)
+
+    rows = np.ones((16, 128), np.float32)
+    one = np.where(np.arange(16) == 3, -1, LABELS[:, 0])[:, None].astype(np.int32)
+    assert tileproof.assert_equivalent(picked, guarded, one, rows) == 1
+    report = tileproof.verify(picked, guarded, LABELS + 128, rows)
+    assert not report.ok and "is compared with nothing: the reference is nan everywhere" in str(report)
+
+
+def test_integers_in_smem_are_those_of_the_call():
+    def scatter(rows, x):
+        def body(row_ref, x_ref, o_ref):
+            def one(t, _):
+                o_ref[pl.ds(row_ref[t], 1), :] = x_ref[pl.ds(t, 1), :]
+
+            jax.lax.fori_loop(0, 8, one, None)
+
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+                              in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)])(rows, x)
+
+    x, order = np.ones((8, 128), np.float32), np.array([3, 1, 0, 2, 7, 6, 5, 4], np.int32)
+    assert tileproof.verify(scatter, lambda rows, x: jnp.zeros_like(x).at[rows].set(x), order, x).ok
+    assert [f.rule for f in tileproof.check(scatter, order.clip(1), x).of("violated")] == ["TP401"]

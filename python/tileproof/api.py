@@ -365,10 +365,12 @@ def difference(got: list[Any], want: list[Any], rtol: float | None, atol: float 
         relative, absolute = (default if t is None else t for t in (rtol, atol))
         if a.shape != b.shape:
             return f"result {n} has shape {a.shape}, the reference {b.shape}"
+        if b.size and np.isnan(b).all() and not np.isnan(a).all():
+            return f"result {n} is compared with nothing: the reference is nan everywhere"
         both = np.isfinite(a) & np.isfinite(b)
         scale = float(np.sqrt(np.mean(b[both] ** 2))) if both.any() else 0.0
         with np.errstate(invalid="ignore"):  # inf - inf
-            wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b) + (noise[n] if noise and default else 0))))
+            wrong = ~((a == b) | np.isnan(b) | (both & (np.abs(a - b) <= absolute * scale + relative * np.abs(b) + (noise[n] if noise and default else 0))))
         if default == 0:
             wrong &= ~np.logical_or.reduce([np.zeros_like(wrong), *(a == np.asarray(e[n], np.float64) for e in either)])
         if wrong.any():

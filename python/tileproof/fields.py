@@ -184,6 +184,14 @@ def compiler_param(p: dict[str, Any], key: str) -> Any:
     return getattr(tpu_params(p), key, None)
 
 
+def check_buffers(eqn: Any) -> None:
+    """The compiler's own pipeline has one or two buffers of a block; more belong to emit_pipeline."""
+    for block in eqn.params["grid_mapping"].block_mappings:
+        mode = block.pipeline_mode
+        if type(mode).__name__ == "Buffered" and mode.buffer_count > 2 and not mode.use_lookahead:
+            raise Unsupported(f"{mode.buffer_count} buffers of a block of a pallas_call, which TPU lowering refuses", jx.where(eqn), "give it one or two; emit_pipeline takes more")
+
+
 def buffers(mode: Any, place: str | None, ahead: bool = False) -> dict[str, Any]:
     """pl.Buffered as fields of an operand. `ahead`: may a block be fetched as soon as a buffer is free?"""
     if type(mode).__name__ != "Buffered":

@@ -63,7 +63,9 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     """
     if eqn.primitive.name != "pallas_call":
         raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
-    eqn, order = prefetched(eqn)
+    if not fields.for_triton(eqn.params):
+        fields.check_buffers(eqn)
+    eqn, order = prefetched(eqn, operands)
     spec = _imported(eqn, operands and [operands[n] for n in order], used, reserved)
     names = engine.operands_of(spec)
     if order != sorted(order):
@@ -196,17 +198,18 @@ def _executed(found: _Found, fn: Any, args: tuple[Any, ...], values: bool) -> No
             found.add(s.equation, operands, s.used)
 
 
-def tables_of(eqn: Any) -> list[int]:
-    """Which of its operands are dynamic grid bounds and tables."""
+def tables_of(eqn: Any, known: list[Any] | None = None) -> list[int]:
+    """Which of its operands are dynamic grid bounds and tables, where these operands are `known`."""
     if eqn.primitive.name != "pallas_call":
         return []
-    same, order = prefetched(eqn)
+    same, order = prefetched(eqn, known)
     g = same.params["grid_mapping"]
     return order[:int(g.num_index_operands + g.num_dynamic_grid_bounds)]
 
 
 def _reads_tables(eqn: Any) -> bool:
-    return bool(tables_of(eqn))
+    """Has it tables, or what would be one if it were known?"""
+    return bool(tables_of(eqn, [True] * len(eqn.invars)))
 
 
 class _Import:
@@ -255,6 +258,9 @@ class _Import:
             out["target"] = "none"
             with self.noting():
                 self.fits_triton()
+        for ref in self.written_inputs(refs):
+            with self.noting():
+                raise Unsupported(f"the kernel writes to the block of its input `{ref.name}`, which is not supported", self.place, "copy the block into scratch, and write there")
         tables += self.entries(self.table, [given.get(ref.name, ref) for ref in table_refs])
         if self.operands is not None and not self.found:
             for table, values in zip(tables, self.operands[:len(tables)], strict=True):
@@ -384,6 +390,11 @@ class _Import:
         written = jx.written_refs(self.body)
         return [Ref(self.names.take(name, role), tuple(aval.shape), jx.dtype_name(aval), role.startswith("table") and n not in written)
                 for n, (name, role, aval) in enumerate(zip(given, roles, avals, strict=True))]
+
+    def written_inputs(self, refs: list[Ref]) -> list[Ref]:
+        """Inputs that the body writes to, of which no output takes the place."""
+        first, aliased = self.mapping.num_index_operands, {source for source, _ in self.p["input_output_aliases"]}
+        return [refs[n] for n in sorted(jx.written_refs(self.body) - aliased) if first <= n < first + self.mapping.num_inputs]
 
     def given(self, ref: Ref) -> Ref:
         """The table that says what a prefetched ref holds at the start, where the body writes to the ref: that is scratch, then."""

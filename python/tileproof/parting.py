@@ -43,7 +43,7 @@ class _Engine:
         def run(eqn: Any, operands: list[Any], used: list[bool]) -> list[Any]:
             arrays = [jx.np.asarray(o) for o in operands]
             held = [(a.shape, a.tobytes()) for a in arrays]
-            if (key := (id(eqn), *(held[n] for n in importer.tables_of(eqn)))) not in self.specs:
+            if (key := (id(eqn), *(held[n] for n in importer.tables_of(eqn, held)))) not in self.specs:
                 self.specs[key] = importer.from_equation(eqn, operands, used)
                 self.calls.setdefault(id(eqn), (eqn, self.specs[key]))
             spec, key = self.specs[key], (id(eqn), *held)

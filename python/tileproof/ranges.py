@@ -66,7 +66,7 @@ def of_arguments(fn: Any, args: Any, specs: list[dict[str, Any]], sizes: Mapping
     closed, out = jx.trace(fn, args), dict[int, dict[str, Any]]()
     for site in jx.sites(closed):
         spec = next((s for s in specs if s["name"] == jx.function_name(site.equation)), None)
-        of = dict(zip(engine.operands_of(spec or {}), origins(closed, site.equation), strict=False))
+        of = dict(zip(engine.operands_of(spec or {}), origins(closed, site.equation, moved=True), strict=False))
         for entry in arrays_of(spec or {}):
             origin = of.get(entry["name"])
             if origin is not None and "values" in entry:

@@ -179,8 +179,12 @@ def _is_result(closed: Any, call: Any) -> bool:
     return False
 
 
-def origins(closed: Any, call: Any) -> list[int | None]:
-    """For every operand of the call: which argument of the function it is, as it is."""
+# One operand, whose numbers the result has, and no others.
+MOVES = {"reshape", "broadcast_in_dim", "squeeze", "expand_dims", "transpose", "rev", "slice", "copy", "copy_p"}
+
+
+def origins(closed: Any, call: Any, moved: bool = False) -> list[int | None]:
+    """For every operand of the call: which argument of the function it is, as it is; `moved`: of which it has numbers and no others."""
     found: list[int | None] = [None] * len(call.invars)
 
     def walk(j: Any, origin: dict[Any, int], mesh: Any = (), cuts: Any = None) -> None:
@@ -192,6 +196,8 @@ def origins(closed: Any, call: Any) -> list[int | None]:
             elif (inner := eqn.params["jaxpr"] if eqn.primitive.name == "shard_map" and not mesh else jx.called(eqn)) is not None:
                 around = (devices.mesh_of(eqn), devices.cuts_below(eqn)) if eqn.primitive.name == "shard_map" else (mesh, cuts)
                 walk(inner, {p: n for p, n in zip(jx.open_jaxpr(inner).invars, here, strict=True) if n is not None}, *around)
+            elif moved and eqn.primitive.name in MOVES and here[0] is not None:
+                origin[eqn.outvars[0]] = here[0]
 
     walk(closed, {v: n for n, v in enumerate(jx.open_jaxpr(closed).invars)})
     return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import fields, pipelines
+from . import devices, fields, pipelines
 from . import jaxpr as jx
 from . import rewriting as rw
 from .pipelines import Pipeline
@@ -33,16 +33,20 @@ class Kernel:
 TABLES = ("int8", "int16", "int32", "uint8", "uint16", "bool")
 
 
-def prefetched(eqn: Any) -> tuple[Any, list[int]]:
-    """The pallas_call equation, of a kernel with pipelines: whole arrays of integers in SMEM, which the kernel only reads, as tables, so that
-    bounds and index maps of the pipelines may read them. And which operand of the given equation each of its operands is: tables come first.
-    Other equations are returned as they are."""
+def prefetched(eqn: Any, operands: list[Any] | None) -> tuple[Any, list[int]]:
+    """The pallas_call equation with whole arrays of integers in SMEM, which the kernel only reads, as tables: where it is known what they hold
+    (`operands`), and of a kernel with pipelines, whose bounds and index maps may read them. And which operand of the given equation each of its
+    operands is: tables come first."""
     p, mapping, as_is = eqn.params, eqn.params.get("grid_mapping"), list(range(len(eqn.invars)))
-    if mapping is None or not any(pipelines.is_pipeline(e) for e in rw.every_equation(p["jaxpr"])):
+    if mapping is None or devices.around(eqn):
         return eqn, as_is
     first, n_in, body, written = mapping.num_index_operands, mapping.num_inputs, jx.open_jaxpr(p["jaxpr"]), jx.written_refs(p["jaxpr"])
     aliased = {source for source, _ in p["input_output_aliases"]}
-    more = [n for n, b in enumerate(mapping.block_mappings[:n_in]) if first + n not in written | aliased and _is_table(b) and not (mapping.grid and _is_scalar(b))]
+    bounds, has_pipelines = len(eqn.invars) - first - n_in, any(pipelines.is_pipeline(e) for e in rw.every_equation(p["jaxpr"]))
+    known = [has_pipelines or (operands is not None and operands[bounds + first + n] is not None) for n in range(n_in)]
+    more = [n for n, b in enumerate(mapping.block_mappings[:n_in]) if known[n] and first + n not in written | aliased and _is_table(b) and not (mapping.grid and _is_scalar(b))]
+    if not more:
+        return eqn, as_is
     inputs = [*more, *(n for n in range(n_in) if n not in more)]
     refs = [*range(first), *(first + n for n in inputs), *range(first + n_in, len(body.invars))]
     blocks = [b.replace(index_map_jaxpr=rw.closed(b.index_map_jaxpr.jaxpr.replace(invars=[*b.index_map_jaxpr.jaxpr.invars, *(body.invars[first + n] for n in more)])))
@@ -50,7 +54,6 @@ def prefetched(eqn: Any) -> tuple[Any, list[int]]:
     longer = dataclasses.replace(mapping, num_index_operands=first + len(more), num_inputs=n_in - len(more), block_mappings=tuple(blocks))
     names = [*jx.argument_names(body), *[""] * len(body.invars)][:len(body.invars)]
     moved = rw.made(body, [body.invars[n] for n in refs], body.eqns, body.outvars, _moved(body, refs), [names[n] for n in refs])
-    bounds = len(eqn.invars) - first - n_in
     order = [*range(bounds), *(bounds + n for n in refs[:first + n_in])]
     aliases = tuple((refs.index(source), target) for source, target in p["input_output_aliases"])
     return eqn.replace(invars=[eqn.invars[n] for n in order], params=p | {"grid_mapping": longer, "jaxpr": moved, "input_output_aliases": aliases}), order

@@ -171,19 +171,21 @@ class _Run:
             if arrays and tier.verdict == "tested":
                 made.findings[:] = [_elsewhere(f) for f in made.findings]
         made.findings[:] = [_allowed(f) for f in made.findings]
-        self.left_out(made, [at for spec in specs for at in spec.get("x-python", {}).get("inferred", {}).get("left_out", [])])
+        self.left_out(made, [at for spec in specs for at in spec.get("x-python", {}).get("inferred", {}).get("left_out", [])], specs)
         return made
 
-    def left_out(self, made: Verification, sizes: list[dict[str, int]]) -> None:
+    def left_out(self, made: Verification, sizes: list[dict[str, int]], specs: list[dict[str, Any]]) -> None:
         """Execute fn at sizes of which no spec speaks, though they were looked at: the smallest ones."""
-        from . import everywhere
+        from . import everywhere, ranges
 
         end, equal = time.monotonic() + self.seconds, []
         for at in sizes[:MOST_EXECUTED]:
             text = ", ".join(f"{n} = {v}" for n, v in at.items())
             self.said(len(equal), len(sizes), f"executing {self.name} at {text}")
             try:
-                api.assert_equivalent(self.fn, self.reference, *everywhere.given(self.arguments(**at), "normal", 0), rtol=self.tolerance[0], atol=self.tolerance[1])
+                args = self.arguments(**at)
+                given = everywhere.given(args, "normal", 0, values=ranges.of_arguments(self.fn, args, specs, at))
+                api.assert_equivalent(self.fn, self.reference, *given, rtol=self.tolerance[0], atol=self.tolerance[1])
             except (NotExecuted, TileproofError):
                 continue
             except AssertionError as e:
@@ -237,6 +239,7 @@ class _Run:
                 # on small ones, too: beside them an epsilon shows
                 values = ranges.of_arguments(self.fn, args, specs, {}) if shapes and self.values else None
                 inputs = [everywhere.given(args, "normal", 0, scale, values) for scale in (1, 1 / 64)] if shapes else [args]
+                inputs += [self.far(args, inputs[0], values)] if shapes and self.wraps(args) else []
                 calls = [api.assert_equivalent(self.fn, self.reference, *given, rtol=rtol, atol=atol, blame=not told) for given in inputs][0]
                 text = f"{calls} call{'s' if calls != 1 else ''} in the engine, on {'filled inputs' if shapes else 'the given arrays'}, within {self.within(args)}"
                 if ordered:
@@ -258,6 +261,32 @@ class _Run:
             return any(e.primitive.name in ORDERS for e in rewriting.every_equation(jx.trace(self.reference, args)))
         except Exception:  # noqa: BLE001  a reference that is not traced
             return False
+
+    def wraps(self, args: tuple[Any, ...]) -> bool:
+        """May integers of the reference wrap around?"""
+        from . import jaxpr as jx
+        from . import wrapping
+
+        try:
+            return wrapping.place(jx.trace(self.reference, args)) is not None
+        except Exception:  # noqa: BLE001  a reference that is not traced
+            return False
+
+    @staticmethod
+    def far(args: Any, filled: Any, values: Any) -> Any:
+        """What was filled, with integers of few bits from all that their type holds, where nothing is said of them."""
+        import jax
+
+        from .jaxpr import np
+        from .wrapping import range_of
+
+        draw = np.random.default_rng(0)
+        leaves, tree = jax.tree_util.tree_flatten(filled)
+        for n, (a, given) in enumerate(zip(leaves, jax.tree_util.tree_leaves(args), strict=True)):
+            if isinstance(given, jax.ShapeDtypeStruct) and given.dtype.name in ("int8", "uint8", "int16", "uint16") and not (values or {}).get(n):
+                least, most = range_of(given.dtype)
+                leaves[n] = draw.integers(least, most + 1, given.shape).astype(given.dtype)
+        return jax.tree_util.tree_unflatten(tree, leaves)
 
     def tied(self, args: tuple[Any, ...], blame: bool) -> str:
         """The same with ties, which no random numbers have: each second element of a row is the one before it."""
@@ -326,6 +355,12 @@ def add(made: Verification, spec: dict[str, Any], report: dict[str, Any]) -> Non
         made.compared[spec["name"]] = worst[0]
 
 
+def _taken(proof: dict[str, Any]) -> str:
+    """What a proof takes for granted."""
+    said = ["finite masks are minus infinity"] * proof["finite_masks"] + ["casts are the identity"] * proof["casts_are_identity"]
+    return "".join(f"; {text}" for text in [*said, *proof["constants_taken_as_equal"]])
+
+
 def tiers(name: str, e: dict[str, Any]) -> list[Tier]:
     """The tiers of one report's "equivalence"."""
     everywhere, algebra, rounding, bits = e["algebra"]["all_sizes"], e["algebra"], e["rounding"], e["bits"]
@@ -337,7 +372,7 @@ def tiers(name: str, e: dict[str, Any]) -> list[Tier]:
 
     both = {k: algebra["cases"][k] + algebra["box"][k] for k in ("equal", "different", "not_applicable")}
     far = rounding["worst_ratio"]
-    proof = f"over the reals, {everywhere['obligations']} obligations" if everywhere["verdict"] == "proven" else everywhere["reason"] or ""
+    proof = f"over the reals, {everywhere['obligations']} obligations{_taken(everywhere)}" if everywhere["verdict"] == "proven" else everywhere["reason"] or ""
     if everywhere["verdict"] == "proven" and everywhere["overflows_in"] is not None:
         proof += f"; overflows in {'case ' + everywhere['overflows_in'] if everywhere['overflows_in'] else 'the only case'}"
     return [Tier(name, "all sizes", everywhere["verdict"], proof),

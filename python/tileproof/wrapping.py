@@ -14,7 +14,7 @@ Interval = tuple[int, int]
 
 # What is expected of integers that are given: bytes take all their numbers, wider ones count something and are small.
 GIVEN = {4: 2**3, 8: 2**7, 16: 2**10, 32: 2**15, 64: 2**15}
-ARITHMETIC = {"add", "sub", "add_any", "mul", "neg", "abs", "not", "integer_pow", "shift_left", "dot_general", "reduce_sum", "cumsum", "reduce_prod",
+ARITHMETIC = {"add", "sub", "add_any", "mul", "neg", "abs", "not", "integer_pow", "square", "iota", "shift_left", "dot_general", "reduce_sum", "cumsum", "reduce_prod",
               "cumprod", "convert_element_type", "shift_right_logical"}
 
 
@@ -105,8 +105,12 @@ def _interval(eqn: Any, operands: list[Interval]) -> Interval:
         return best(lows), best(highs)
     if name == "clamp":
         return min(max(lows[1], lows[0]), highs[2]), min(max(highs[1], lows[0]), highs[2])
-    if name in ("iota", "argmax", "argmin"):
-        return 0, max([1, *(aval if name == "iota" else before).shape])
+    if name == "iota":
+        return 0, max(params["shape"][params["dimension"]] - 1, 0)
+    if name == "square":
+        return 0, max(lows[0] ** 2, highs[0] ** 2)
+    if name in ("argmax", "argmin"):
+        return 0, max([1, *before.shape])
     if name == "convert_element_type":
         return operands[0] if _bits(before) or jx.dtype_name(before) == "bool" else _given(aval)
     if name in ("and", "or", "xor"):

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from .. import jaxpr as jx
-from .values import Ref, Value, add_text, factor, shape_text
+from .values import Ref, Value, add_text, factor, number, shape_text
 from .writer import LONGEST_INLINE, Writer
 
 LONGEST_TEST = 1000  # of a loop: what it is made of is read anew in each turn
@@ -87,7 +87,7 @@ class Control(Writer):
         changed = [(c, v) for c, v in zip(carries, values, strict=True) if isinstance(c, Value) and v.text != c.text]
         if len(changed) > 1:
             names = [c.text for c, _ in changed]
-            changed = [(c, self.assign(v) if any(n in v.text for n in names if n != c.text) else v) for c, v in changed]
+            changed = [(c, self.assign(v) if any(n in (v.splat or v).text for n in names if n != c.text) else v) for c, v in changed]
             changed.sort(key=lambda each: each[1].atom)  # what is computed first: it may be tried with the others, as they are before
         for c, v in changed:
             self.line(f"{c.text} = {self.typed(v)}")
@@ -106,7 +106,7 @@ class Control(Writer):
                        "write lax.fori_loop: read `x_ref[t]` in each turn, and store `o_ref[t] = y`")
         xs = [self.strong(v) if self.cheap(v) and v.splat is None else self.assign(v) for v in values[consts + carry:]]
         rows = Rows(xs, [self.empty(v) for v in eqn.outvars[carry:]], lo, p["length"] if p["reverse"] else 0)
-        self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", Value(hi, literal=hi.isdigit()), rows=rows)
+        self.loop(eqn, body, values[:consts], values[consts:consts + carry], counter, f"range({lo}, {hi})", number(int(hi), "int32") if hi.isdigit() else Value(hi), rows=rows)
 
     def empty(self, var: Any) -> Value | None:
         """The array that a scan fills row by row; None: the output is not used."""
@@ -160,7 +160,7 @@ class Control(Writer):
             counter, upper = found
             lo, hi = init[counter], init[upper] if upper >= 0 else test_consts[nc + upper]
             self.loop(eqn, p["body_jaxpr"], body_consts, init, counter, f"range({lo.text}, {hi.text})",
-                      Value(f"maximum({lo.text}, {hi.text})"), upper if upper >= 0 else None)
+                      number(max(lo.number, hi.number), "int32") if lo.number is not None and hi.number is not None else Value(f"maximum({lo.text}, {hi.text})"), upper if upper >= 0 else None)
             return
         body_consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in body_consts]
         test_consts = [v if not isinstance(v, Value) or self.cheap(v) else self.assign(v) for v in test_consts]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import jaxpr as jx
+from ..errors import Unsupported
 from ..vocabulary import PRIMITIVES
 from . import bounds
 from .values import axes_text, counting, number, Value
@@ -74,6 +75,10 @@ class Elementwise(Writer):
             return
         if shape and all(v.splat is not None or not v.shape for v in values) and name != "select_n":
             scalars = [v.splat if v.splat is not None else v for v in values]
+            if all(s.number is not None for s in scalars):
+                folded = jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)])
+                self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=number(folded, dtype))
+                return
             if not all(s.literal for s in scalars):
                 inner = self.operation(eqn, scalars)
                 self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
@@ -88,6 +93,8 @@ class Elementwise(Writer):
             return self.select(values)
         if name == "convert_element_type":
             return self.convert(eqn, values[0])
+        if name == "shift_right_arithmetic" and jx.dtype_name(eqn.invars[0].aval).startswith("uint"):
+            raise Unsupported("shift_right_arithmetic of unsigned integers is not supported", jx.where(eqn), "write x >> n, or shift an int32")
         if name == "clamp":
             lo, x, hi = values
             lo, hi = (v.splat if v.splat is not None else v for v in (lo, hi))
@@ -149,10 +156,6 @@ class Elementwise(Writer):
 
     def convert(self, eqn: Any, x: Value) -> Value:
         to = jx.dtype_name(eqn.outvars[0].aval)
-        if x.splat is not None:
-            return Value("", splat=self.convert(eqn, x.splat))
-        if x.number is not None and (to.startswith(("float", "bfloat", "int", "uint"))):
-            return number(x.number, to)
         if x.dtype == to:
             return dataclasses.replace(x)
         if to == "bool" and x.truth is not None:
