@@ -166,7 +166,15 @@ static void set_ref_shape(tp_reader *r, tp_operand *o)
             o->ref_shape[o->ref_rank++] = o->dims[d].block;
 }
 
-/* "valid": a condition on the element indices d0, d1, … and sizes. */
+static bool reads_by_index(const tp_exprs *p, tp_expr e)
+{
+    if (!e.id || !tp_expr_reads(p, e))
+        return false;
+    const tp_expr_node n = *tp_expr_get(p, e);
+    return (n.op == TP_E_READ && n.a.id) || reads_by_index(p, n.a) || reads_by_index(p, n.b) || reads_by_index(p, n.c);
+}
+
+/* "valid": a condition on the element indices d0, d1, …, sizes and tables of one number. */
 static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
 {
     if (o->global_shape)
@@ -185,6 +193,9 @@ static void read_valid(tp_reader *r, tp_operand *o, const tp_json *v)
     o->valid_loc = v->loc;
     o->valid = tp_int_expr_of(r, tp_parse_expr(r->c, v), TP_NAME_SIZE | TP_NAME_ELEMENT | TP_NAME_TABLE, true);
     r->names.len = mark;
+    if (reads_by_index(r->k->exprs, o->valid)) /* whether there is an entry for each element nobody asks */
+        tp_raise(r->c, TP_RULE_SPEC_VALUE, v->loc, "compare the element indices with sizes and tables of one number",
+                 "entries of tables in \"valid\" are not supported by this build");
 }
 
 static tp_end read_bound(tp_reader *r, const tp_operand *o, const tp_json *v)

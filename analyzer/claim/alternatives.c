@@ -2,13 +2,17 @@
  *
  * (c and A) or (not c and B) is asked as A where c holds, and B where it does not. What is left of an array in its last
  * block, M % n, is met by elements e of that block: where e // n is M // n, M % n is M - n (e // n), and that e // n is
- * neither less nor more is shown beside it. The prover does not find these cuts by itself. */
+ * neither less nor more is shown beside it. The prover does not find these cuts by itself.
+ *
+ * A comparison that reads a table is cut out of what guards it: that its entries exist is shown first, since a claim
+ * is granted those that it reads. */
 #include "analyzer/claim/claim.h"
 #include "spec/guard.h"
 
 enum { MOST_SPLITS = 6 };
 
 typedef struct showing {
+    tp_analysis *a;
     tp_exprs *p;
     bool (*is_proven)(void *ctx, tp_expr goal);
     void *ctx;
@@ -95,6 +99,9 @@ static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32
 {
     tp_exprs *p = x->p;
     tp_expr one = splits < MOST_SPLITS ? some_alternative(p, condition, condition) : (tp_expr){0};
+    if (one.id && tp_expr_reads(p, one) &&
+        !x->is_proven(x->ctx, tp_guard_connect(p, TP_E_OR, unless, tp_readable(x->a, one))))
+        one = (tp_expr){0};
     if (one.id) {
         tp_expr opposite = tp_guard_expr(p, one, true);
         return is_shown(x, given(p, condition, one, opposite, true), tp_guard_connect(p, TP_E_OR, unless, opposite),
@@ -107,8 +114,8 @@ static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32
                             : is_shown_at_ends(x, condition, unless);
 }
 
-bool tp_shown_by_alternatives(tp_exprs *p, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx)
+bool tp_shown_by_alternatives(tp_analysis *a, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx)
 {
-    const showing x = {p, is_proven, ctx};
-    return is_shown(&x, tp_guard_expr(p, condition, false), tp_const(p, 0), 0);
+    const showing x = {a, a->p, is_proven, ctx};
+    return is_shown(&x, tp_guard_expr(a->p, condition, false), tp_const(a->p, 0), 0);
 }

@@ -307,7 +307,7 @@ void tp_split_multiple(tp_analysis *a, tp_expr index, tp_expr x, tp_expr *step);
 
 /* alternatives.c: does the condition follow from smaller ones, of which each is_proven()? Arms of an `if` are asked one
  * by one, and so are elements of the last block of an array, of which it has a part. */
-bool tp_shown_by_alternatives(tp_exprs *p, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx);
+bool tp_shown_by_alternatives(tp_analysis *a, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx);
 
 /* walk.c: is every block of o visited, for all sizes, where these are few
  * enough to walk the grid for each? 1: yes, or other rules speak; 0: no, env

@@ -8,6 +8,7 @@ typedef struct taint {
     bool *values;         /* computed from data: what arrays hold */
     bool *refs;           /* ... and stored: by operand. Scratch holds none before */
     const tp_inst **made; /* by value: what computes it; NULL: a variable */
+    const bool *bounded;  /* by value: 0 times it is 0, whatever is undefined */
     bool steers;          /* such a value decides what is read, written or executed */
     bool changed;
 } taint;
@@ -29,6 +30,29 @@ static void steer(taint *t, tp_vid v)
     t->steers |= v >= 0 && t->values[v];
 }
 
+/* What is no number of the text and of no index. */
+static bool may_be_undefined(const taint *t, tp_vid v, int depth)
+{
+    enum { DEEPEST = 8 };
+    const tp_inst *i = t->made[v];
+    bool may = !i || depth == DEEPEST || i->prim == TP_P_LOAD || i->prim == TP_P_MASKED_LOAD;
+    for (uint32_t n = 0; i && n < i->nargs && !may; n++)
+        may = may_be_undefined(t, i->args[n], depth + 1);
+    return may;
+}
+
+/* May defined numbers in that operand leave the result defined, though the other one is not: false beside `&`, true
+ * beside `|`, 0 times what is bounded? */
+static bool absorbs(const taint *t, const tp_inst *i, uint32_t operand)
+{
+    if (i->nargs != 2)
+        return false;
+    tp_vid other = i->args[1 - operand];
+    bool of_bools = (i->prim == TP_P_AND || i->prim == TP_P_OR) && t->p->values.at[other].dtype == TP_BOOL;
+    bool product = (i->prim == TP_P_MUL || tp_prim_info(i->prim)->class == TP_CLASS_CONTRACT) && t->bounded[other];
+    return (of_bools || product) && may_be_undefined(t, other, 0);
+}
+
 /* Is each lane of x undefined only where that lane of `condition`, which is computed lane by lane, is? */
 static bool shows_in(const taint *t, tp_vid x, tp_vid condition, int depth)
 {
@@ -38,7 +62,7 @@ static bool shows_in(const taint *t, tp_vid x, tp_vid condition, int depth)
     if (found || depth == DEEPEST || !i || tp_prim_info(i->prim)->class != TP_CLASS_ELEMENTWISE)
         return found;
     for (uint32_t n = 0; n < i->nargs && !found; n++)
-        found = shows_in(t, x, i->args[n], depth + 1);
+        found = !(i->nargs == 2 && absorbs(t, i, 1 - n)) && shows_in(t, x, i->args[n], depth + 1);
     return found;
 }
 
@@ -79,6 +103,9 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
         mark(t, i->out);
     if (i->access)
         visit_access(t, k, i->access);
+    for (uint32_t n = 0; n < i->nargs; n++)
+        if (absorbs(t, i, n))
+            steer(t, i->args[n]);
     switch (tp_prim_info(i->prim)->class) {
     case TP_CLASS_SELECT:
         if (!arms_are_alike(t, i))
@@ -100,9 +127,9 @@ static void visit_inst(taint *t, const tp_kernel *k, const tp_inst *i)
         if (tp_prim_divides(i->prim) && !tp_is_float(t->p->values.at[i->args[1]].dtype))
             steer(t, i->args[1]);
         break;
+    case TP_CLASS_CONTRACT:
     case TP_CLASS_FOLD:
     case TP_CLASS_RUNNING:
-    case TP_CLASS_CONTRACT:
     case TP_CLASS_SOURCE:
     case TP_CLASS_CONTROL:
     case TP_CLASS_SUGAR: break;
@@ -156,7 +183,7 @@ static void visit(taint *t, const tp_kernel *k, const tp_region *r)
         case TP_ASSERT: break;
         }
         visit(t, k, &s->test);
-        if (s->kind == TP_IF || s->kind == TP_WHILE)
+        if (s->kind == TP_IF || s->kind == TP_WHILE || s->kind == TP_ASSERT)
             steer(t, s->value);
         visit(t, k, &s->body);
         visit(t, k, &s->orelse);
@@ -167,6 +194,7 @@ static bool steered_by_data(tp_analysis *a)
 {
     taint t = {.p = a->k->body,
                .values = TP_NEWN(a->arena, bool, a->k->body->values.len),
+               .bounded = tp_bounded_values(a->arena, a->p, a->k->body),
                .made = TP_NEWN(a->arena, const tp_inst *, a->k->body->values.len),
                .refs = TP_NEWN(a->arena, bool, tp_noperands(a->k) + 1)};
     for (uint32_t i = 0; i < tp_noperands(a->k); i++)

@@ -101,7 +101,7 @@ static bool is_proven_of_sizes(void *ctx, tp_expr goal)
 
 static bool holds_of_sizes(summary *s, tp_expr condition)
 {
-    return tp_shown_by_alternatives(s->p, condition, is_proven_of_sizes, s);
+    return tp_shown_by_alternatives(s->a, condition, is_proven_of_sizes, s);
 }
 
 /* ---- which step writes last ---- */
@@ -165,6 +165,8 @@ static bool writes(summary *s, tp_expr holds, const tp_expr *step)
         tp_expr steps = at_steps(s, s->k->axes[a].steps, step),
                 inside = tp_op2(p, TP_E_AND, tp_op2(p, TP_E_GE, step[a], tp_const(p, 0)),
                                 tp_op2(p, TP_E_LT, step[a], steps));
+        if (tp_expr_reads(p, step[a]) && !holds_of_sizes(s, tp_readable(s->a, step[a]))) /* an entry that we read */
+            return false;
         if (!holds_of_sizes(s, inside))
             return false;
     }

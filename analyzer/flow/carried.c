@@ -498,3 +498,29 @@ const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entr
             ((flow_carried){s, f->path, f->behind, *weak, tested && f->fits[s->value], known, form}));
     return form;
 }
+
+void flow_retire_carried(flow *f, tp_expr counter)
+{
+    for (uint32_t i = f->nkept; i < f->out->kept.len; i++) {
+        uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
+        if (!tp_same(f->out->kept.at[i].turn, counter))
+            continue;
+        for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+            f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
+        for (uint32_t v = 0; v < flow_nvalues(f); v++)
+            f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
+        flow_forget_zeros(f, sym);
+    }
+}
+
+void flow_forget_carried(flow *f, tp_expr counter)
+{
+    flow_retire_carried(f, counter);
+    for (uint32_t i = f->nkept; i < f->out->kept.len; i++)
+        for (uint32_t v = 0; v < flow_nvalues(f) && tp_same(f->out->kept.at[i].turn, counter); v++) {
+            tp_expr *is = &f->now.values[v].meaning;
+            uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
+            if (is->id && tp_expr_mentions(f->a->p, *is, sym))
+                *is = (tp_expr){0};
+        }
+}

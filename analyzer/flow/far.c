@@ -171,10 +171,10 @@ static void tell_by_block(tp_analysis *a, tp_expr block, tp_expr x, const tp_tab
         with[sym] = tp_read(a->p, by->sym, 1, &x);
 }
 
-/* A step and a turn that the place of this event tells from an element: with[symbol]. They are there, as a condition.
- */
+/* A step and a turn that the place of this event tells from an element: with[symbol]. They are there, as a condition;
+ * *exists: and so are the entries that tell them, which the kernel does not read: a claim is granted what it reads. */
 static tp_expr told_by(tp_analysis *a, const tp_flow_event *e, const around *loops, const tp_expr *element,
-                       const tp_table *by, tp_expr *with, uint32_t n)
+                       const tp_table *by, tp_expr *with, uint32_t n, tp_expr *exists)
 {
     tp_expr step[TP_MAX_AXES] = {{0}}, there = num(a, 1);
     for (uint32_t d = 0; d < e->place.rank; d++) {
@@ -187,11 +187,13 @@ static tp_expr told_by(tp_analysis *a, const tp_flow_event *e, const around *loo
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         tp_expr *at = &with[a->k->axes[x].sym];
         *at = step[x].id ? step[x] : at->id ? *at : num(a, 0);
+        *exists = both(a, *exists, tp_readable(a, *at));
         there = both(a, there, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, a->k->axes[x].steps)));
     }
     for (uint32_t i = 0; i < loops->n; i++) {
         tp_expr *at = &with[tp_expr_get(a->p, loops->loop[i]->counter.start[0])->value];
         *at = at->id ? *at : num(a, 0);
+        *exists = both(a, *exists, tp_readable(a, *at));
         tp_expr turns = tp_expr_subst(a->p, loops->loop[i]->bits, with, n);
         there = both(a, there, both(a, mk(a, TP_E_GE, *at, num(a, 0)), mk(a, TP_E_LT, *at, turns)));
     }
@@ -228,14 +230,15 @@ static bool in_same_loops(const around *x, const around *y)
 
 /* Some event writes the element at a step and a turn that its place tells; or `giver`'s place, NULL: its own. */
 static tp_expr is_written(tp_analysis *a, const writing *all, uint32_t n, const writing *giver, const tp_expr *element,
-                          const tp_table *by)
+                          const tp_table *by, tp_expr *exists)
 {
     uint32_t symbols = tp_sym_count(a->p);
     tp_expr some = num(a, 0);
+    *exists = num(a, 1);
     for (uint32_t i = 0; i < n; i++) {
         const writing *from = giver && in_same_loops(&all[i].loops, &giver->loops) ? giver : &all[i];
         tp_expr *with = TP_NEWN(a->arena, tp_expr, symbols),
-                there = told_by(a, from->event, &from->loops, element, by, with, symbols);
+                there = told_by(a, from->event, &from->loops, element, by, with, symbols, exists);
         some = either(a, some, both(a, there, writes_at(a, all[i].event, element, with, symbols)));
     }
     return some;
@@ -292,13 +295,13 @@ static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, c
     c.npremises = tp_nonempty_grid(a, premises);
     c.rests_on = a->k->naxes && !tp_is_proven(a, TP_RULE_ZERO_STEP) ? TP_RULE_ZERO_STEP : NULL;
     coverage covers = {a, &c, grade, basis};
-    if (is_covered(&covers, is_written(a, all.at, all.len, NULL, element, by)))
-        return true;
-    for (uint32_t i = 0; i < all.len && i < MOST_GIVERS && all.len > 1; i++)
-        if (tp_shown_by_alternatives(a->p, is_written(a, all.at, all.len, &all.at[i], element, by), is_covered,
-                                     &covers))
-            return true;
-    return false;
+    tp_expr exists, written = is_written(a, all.at, all.len, NULL, element, by, &exists);
+    bool good = is_covered(&covers, written) && is_covered(&covers, exists);
+    for (uint32_t i = 0; i < all.len && i < MOST_GIVERS && all.len > 1 && !good; i++) {
+        written = is_written(a, all.at, all.len, &all.at[i], element, by, &exists);
+        good = tp_shown_by_alternatives(a, written, is_covered, &covers) && is_covered(&covers, exists);
+    }
+    return good;
 }
 
 bool flow_all_written(tp_analysis *a, const tp_flow *f, uint32_t operand, tp_grade *grade, tp_str *basis)

@@ -564,34 +564,6 @@ flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable)
     return turn;
 }
 
-/* What the loop carries stands for something else in conditions from here on. */
-static void retire_carried(flow *f, tp_expr counter)
-{
-    for (uint32_t i = f->nkept; i < f->out->kept.len; i++) {
-        uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
-        if (!tp_same(f->out->kept.at[i].turn, counter))
-            continue;
-        for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-            f->now.refs[o] = flow_retire(f, &f->now.refs[o], sym, 1);
-        for (uint32_t v = 0; v < flow_nvalues(f); v++)
-            f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
-        flow_forget_zeros(f, sym);
-    }
-}
-
-/* ... and as a number. */
-static void forget_carried(flow *f, tp_expr counter)
-{
-    retire_carried(f, counter);
-    for (uint32_t i = f->nkept; i < f->out->kept.len; i++)
-        for (uint32_t v = 0; v < flow_nvalues(f) && tp_same(f->out->kept.at[i].turn, counter); v++) {
-            tp_expr *is = &f->now.values[v].meaning;
-            uint32_t sym = (uint32_t)tp_expr_get(f->a->p, f->out->kept.at[i].head)->value;
-            if (is->id && tp_expr_mentions(f->a->p, *is, sym))
-                *is = (tp_expr){0};
-        }
-}
-
 /* The counter's range. */
 static void set_turns(flow *f, tp_expr counter, tp_expr count)
 {
@@ -618,7 +590,7 @@ static void start_counter(flow *f, tp_expr counter, tp_expr count)
     for (uint32_t v = 0; v < flow_nvalues(f); v++)
         f->now.values[v].leaks = flow_retire(f, &f->now.values[v].leaks, sym, 1);
     flow_forget_zeros(f, sym);
-    forget_carried(f, counter);
+    flow_forget_carried(f, counter);
 }
 
 static void walk_turns(flow *f, const tp_statement *s);
@@ -644,9 +616,24 @@ static void walk_loop(flow *f, const tp_statement *s)
     walk_turns(f, s);
 }
 
+static bool has_loop(const tp_region *r)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < r->len && !any; i++) {
+        const tp_statement *s = &r->at[i];
+        any = s->kind == TP_LOOP || s->kind == TP_WHILE || has_loop(&s->test) || has_loop(&s->body) ||
+              has_loop(&s->orelse);
+    }
+    return any;
+}
+
 /* However often: what a turn inherits from the one before it is guessed. */
 static void walk_turns(flow *f, const tp_statement *s)
 {
+    if (has_loop(&s->test)) { /* it is walked twice, and has one range for its turns */
+        f->out->gave_up = TP_S("a loop in the condition of a `while`");
+        return;
+    }
     tp_exprs *p = f->a->p;
     bool counted = s->kind == TP_LOOP;
     tp_expr a = {0}, b = {0}, counter = f->loop[counted ? s->var : s->value], one = tp_const(p, 1);
@@ -744,7 +731,7 @@ static void walk_turns(flow *f, const tp_statement *s)
             flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
         }
     f->now = end;
-    retire_carried(f, counter);
+    flow_retire_carried(f, counter);
     if (!counted && !known && f->unrolled <= 1)
         f->behind = flow_and(f, f->behind, flow_last_known(f, s, counter, enters, turn));
 }

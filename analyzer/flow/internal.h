@@ -225,6 +225,9 @@ flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
  * test of a `while` ends it. */
 const tp_expr *flow_carry(flow *f, const tp_statement *s, const flow_state *entry, const bool *slots, tp_expr counter,
                           tp_expr count, tp_expr first, tp_expr enters, bool *weak);
+/* What the loop carries stands for something else in conditions from here on; and as a number. */
+void flow_retire_carried(flow *f, tp_expr counter);
+void flow_forget_carried(flow *f, tp_expr counter);
 /* last.c: a symbol for the number of a loop's last turn, and for what a `while` carries into it. */
 void flow_make_last(flow *f, const tp_statement *s);
 void flow_make_last_kept(flow *f, tp_kept *k);

@@ -209,7 +209,8 @@ bool flight_follows(proof *x, tp_expr given, tp_expr goal)
 {
     tp_exprs *p = x->a->p;
     tp_expr choice = flight_choice(p, goal);
-    if (!choice.id)
+    /* cut out of the choices around it, it is granted the entries that it reads */
+    if (!choice.id || (tp_expr_reads(p, choice) && !fleet_follows(x, &given, 1, tp_readable(x->a, choice))))
         return fleet_follows(x, &given, 1, goal);
     bool quick = x->quick, good = true;
     for (int yes = 0; yes < 2 && good; yes++) {
@@ -224,6 +225,10 @@ bool flight_follows(proof *x, tp_expr given, tp_expr goal)
 
 static bool equal(proof *x, tp_expr given, tp_expr a, tp_expr b)
 {
+    tp_expr both[] = {a, b};
+    for (int i = 0; i < 2; i++) /* a guess reads what the kernel does not */
+        if (tp_expr_reads(x->a->p, both[i]) && !fleet_follows(x, &given, 1, tp_readable(x->a, both[i])))
+            return false;
     return flight_follows(x, given, tp_op2(x->a->p, TP_E_EQ, a, b));
 }
 

@@ -185,6 +185,19 @@ static tp_expr is_visited(tp_analysis *a, const tp_operand *o, tp_expr *step)
     return goal;
 }
 
+/* Do the entries exist that the step was told by? The kernel does not read them, and a claim is granted what it reads.
+ */
+static bool step_is_readable(tp_analysis *a, const tp_claim *c, const tp_expr *step)
+{
+    bool good = true;
+    for (uint32_t n = 0; n < a->k->naxes && good; n++) {
+        tp_claim exists = *c;
+        exists.goal = tp_readable(a, step[n]);
+        good = !tp_expr_reads(a->p, step[n]) || tp_claim_decide(a, &exists).verdict == TP_PROVEN;
+    }
+    return good;
+}
+
 /* Do both stand in the map of one dimension? */
 static bool meets_another(tp_analysis *a, const tp_operand *o, uint32_t axis)
 {
@@ -211,7 +224,7 @@ static bool is_visited_at_an_end(tp_analysis *a, const tp_operand *o, tp_claim *
                     tp_expr_normal(a->p, tp_expr_replace(a->p, o->dims[d].index, a->k->axes[n].sym, step[n]));
             }
             c->goal = is_visited(a, &there, step);
-            if (tp_claim_decide(a, c).verdict == TP_PROVEN)
+            if (tp_claim_decide(a, c).verdict == TP_PROVEN && step_is_readable(a, c, step))
                 return true;
         }
     return false;
@@ -248,6 +261,9 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
                  : steps  ? NULL
                           : TP_RULE_ZERO_STEP;
     tp_decision d = tp_claim_decide(a, &c);
+    if (d.verdict == TP_PROVEN && !step_is_readable(a, &c, step))
+        d = (tp_decision){.verdict = TP_UNKNOWN,
+                          .reason = TP_S("the table that tells which step visits a block may have no entry for it")};
     int64_t block[TP_MAX_RANK], budget = BUDGET;
     if (d.verdict == TP_VIOLATED) { /* that step does not visit it: does another one? */
         uint32_t n = tp_sym_count(a->p);

@@ -392,7 +392,9 @@ class _Import:
                 for n, (name, role, aval) in enumerate(zip(given, roles, avals, strict=True))]
 
     def written_inputs(self, refs: list[Ref]) -> list[Ref]:
-        """Inputs that the body writes to, of which no output takes the place."""
+        """Inputs that the body writes to, of which no output takes the place. JAX says of what is sent to another device that it is written."""
+        if self.mesh:
+            return []
         first, aliased = self.mapping.num_index_operands, {source for source, _ in self.p["input_output_aliases"]}
         return [refs[n] for n in sorted(jx.written_refs(self.body) - aliased) if first <= n < first + self.mapping.num_inputs]
 

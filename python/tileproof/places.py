@@ -157,21 +157,22 @@ def _variable(place: str) -> str | None:
 
 
 def shown(place: str | None) -> str:
-    """file.py:12: `the statement there`."""
+    """file.py:12: `the statement there`; that line of it, where it is too long."""
     text = statement(place) if place else None
+    file, _, line = (place or "").rpartition(":")
+    if text and text.endswith("…") and (here := linecache.getline(file, int(line)).strip()) and not text.startswith(here[:LONGEST // 2]):
+        text = here if len(here) <= LONGEST else here[:LONGEST - 1] + "…"
     return f"{place}: `{text}`" if text else place or ""
 
 
 def statement(place: str) -> str | None:
-    """The Python statement at file.py:12, on one line, or where it is too long, that line; None: the file cannot be read."""
+    """The Python statement at file.py:12, on one line; None: the file cannot be read."""
     file, _, line = place.rpartition(":")
     source = "".join(linecache.getlines(file))
     found = _statements(source).get(int(line)) if source and line.isdigit() else None
     if found is None:
         return linecache.getline(file, int(line)).strip() or None if line.isdigit() else None
     text = re.sub(r"\s+", " ", ast.get_source_segment(source, found) or "").strip()
-    if len(text) > LONGEST and int(line) > found.lineno:
-        text = linecache.getline(file, int(line)).strip()
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
 
 
