@@ -13,7 +13,6 @@ enum { MOST_SPLITS = 6 };
 
 typedef struct showing {
     tp_analysis *a;
-    tp_exprs *p;
     bool (*is_proven)(void *ctx, tp_expr goal);
     void *ctx;
 } showing;
@@ -79,7 +78,7 @@ static tp_expr exchanged(tp_exprs *p, tp_expr e, tp_expr from, tp_expr to)
 
 static bool is_shown_at_ends(const showing *x, tp_expr condition, tp_expr unless)
 {
-    tp_exprs *p = x->p;
+    tp_exprs *p = x->a->p;
     tp_expr goal = tp_guard_connect(p, TP_E_OR, unless, condition),
             rest = some_division(p, condition, TP_E_MOD, (tp_expr){0});
     const tp_expr_node r = *tp_expr_get(p, rest.id ? rest : goal);
@@ -97,7 +96,7 @@ static bool is_shown_at_ends(const showing *x, tp_expr condition, tp_expr unless
 /* The condition holds unless that does. */
 static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32_t splits)
 {
-    tp_exprs *p = x->p;
+    tp_exprs *p = x->a->p;
     tp_expr one = splits < MOST_SPLITS ? some_alternative(p, condition, condition) : (tp_expr){0};
     if (one.id && tp_expr_reads(p, one) &&
         !x->is_proven(x->ctx, tp_guard_connect(p, TP_E_OR, unless, tp_readable(x->a, one))))
@@ -116,6 +115,6 @@ static bool is_shown(const showing *x, tp_expr condition, tp_expr unless, uint32
 
 bool tp_shown_by_alternatives(tp_analysis *a, tp_expr condition, bool (*is_proven)(void *ctx, tp_expr goal), void *ctx)
 {
-    const showing x = {a, a->p, is_proven, ctx};
+    const showing x = {a, is_proven, ctx};
     return is_shown(&x, tp_guard_expr(a->p, condition, false), tp_const(a->p, 0), 0);
 }

@@ -104,14 +104,6 @@ term in_its_phase(grid *g, const form *f, term t)
     return f->filled ? in_phase(g, t, f->phase) : t;
 }
 
-static term at_lanes(grid *g, const form *f, const term_node *n, term t)
-{
-    replacement with = no_symbols(g);
-    for (uint32_t d = 0; d < n->rank; d++)
-        replace_symbol(g, &with, f->lane[d], n->at[d]);
-    return grid_substitute(g, t, &with);
-}
-
 term in_last_turn(grid *g, const form *f, term t)
 {
     summary *s = g->v->s;
@@ -145,9 +137,9 @@ term over_phases(grid *g, const form *f, const term_node *n, term in_that_phase)
         term earlier = unknown(g, n);
         if (f->set.id)
             earlier = n->kind == T_AFTER
-                          ? at_lanes(g, f, n, f->set)
-                          : term_select(s, condition_normal(s, first, false), earlier, at_lanes(g, f, n, f->set));
+                          ? form_at(g, f, n, f->set)
+                          : term_select(s, condition_normal(s, first, false), earlier, form_at(g, f, n, f->set));
         t = term_select(s, where_phase(g, TP_E_LT, f->phase).at[0], earlier, t);
     }
-    return term_select(s, where_phase(g, TP_E_GT, f->phase).at[0], at_lanes(g, f, n, f->left), t);
+    return term_select(s, where_phase(g, TP_E_GT, f->phase).at[0], form_at(g, f, n, f->left), t);
 }

@@ -149,10 +149,7 @@ static bool holds_extreme(grid *g, const form *f, term before, term value, bool 
     if (of->overwritten || of->fold != (greater ? TP_P_MAX : TP_P_MIN) || of->keyed || of->narrowed || of->weight.id ||
         of->start.id || of->first != f->first || !of_one_phase(of, f))
         return false;
-    replacement with = no_symbols(g);
-    for (uint32_t d = 0; d < b.rank; d++)
-        replace_symbol(g, &with, of->lane[d], b.at[d]);
-    return same_in_all(g, f, with_folds(g, value), grid_substitute(g, of->part, &with), later);
+    return same_in_all(g, f, with_folds(g, value), form_at(g, of, &b, of->part), later);
 }
 
 /* The law: places ascend from step to step, so that a place which is exchanged

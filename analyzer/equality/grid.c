@@ -331,10 +331,7 @@ static bool is_sum_of_run(const grid *g, const form *f)
 /* What this step adds at the lanes of n. */
 static term part_here(grid *g, const form *f, const term_node *n)
 {
-    replacement with = no_symbols(g);
-    for (uint32_t d = 0; d < n->rank; d++)
-        replace_symbol(g, &with, f->lane[d], n->at[d]);
-    return grid_substitute(g, f->part, &with);
+    return form_at(g, f, n, f->part);
 }
 
 /* The fold as the step finds or leaves it. */
@@ -360,12 +357,9 @@ static term folded(grid *g, const form *f, const term_node *n)
     if (!all && f->keyed && n->kind == T_BEFORE) /* at the first step it is that of another key */
         summary_stop(s, tp_printf(s->arena, "`%.*s` is read before a step on its block sets it", TP_FMT(name)));
     if (f->weight.id) { /* as the step leaves it, at these lanes */
-        replacement with = no_symbols(g);
-        for (uint32_t d = 0; d < n->rank; d++)
-            replace_symbol(g, &with, f->lane[d], n->at[d]);
         if (n->kind == T_BEFORE && !f->found.id)
             summary_stop(s, tp_printf(s->arena, "`%.*s` is read before it is scaled", TP_FMT(name)));
-        t = of_two(g, TP_P_DIV, t, grid_substitute(g, n->kind == T_BEFORE ? f->found : f->weight, &with));
+        t = of_two(g, TP_P_DIV, t, form_at(g, f, n, n->kind == T_BEFORE ? f->found : f->weight));
     }
     if (n->kind == T_BEFORE && (f->first == last || of_run) && !f->keyed && runs_follow(s, f->first))
         t = after_first_step(g, f->first, n, t);

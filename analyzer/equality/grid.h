@@ -61,6 +61,8 @@ typedef struct replacement {
 replacement no_symbols(const grid *g);
 void replace_symbol(const grid *g, const replacement *r, tp_expr symbol, tp_expr by);
 term grid_substitute(grid *g, term t, const replacement *r);
+/* A term at the form's lanes, at those of n. */
+term form_at(grid *g, const form *f, const term_node *n, term t);
 /* In the first step of the run that begins at this axis. */
 term in_first_step(grid *g, term t, uint32_t first);
 bool is_0(const summary *s, term t);

@@ -24,6 +24,14 @@ term grid_substitute(grid *g, term t, const replacement *r)
     return term_subst(g->v->s, t, r->with, r->n);
 }
 
+term form_at(grid *g, const form *f, const term_node *n, term t)
+{
+    replacement with = no_symbols(g);
+    for (uint32_t d = 0; d < n->rank; d++)
+        replace_symbol(g, &with, f->lane[d], n->at[d]);
+    return grid_substitute(g, t, &with);
+}
+
 term in_first_step(grid *g, term t, uint32_t first)
 {
     static const premises nothing = {.n = 0};

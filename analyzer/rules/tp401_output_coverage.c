@@ -209,9 +209,11 @@ static bool meets_another(tp_analysis *a, const tp_operand *o, uint32_t axis)
     return false;
 }
 
-/* j * phase, j if phase == 1 else 0: is every block visited at one step of an axis, its last or its first? */
-static bool is_visited_at_an_end(tp_analysis *a, const tp_operand *o, tp_claim *c)
+/* j * phase, j if phase == 1 else 0: is every block visited at one step of an axis, its last or its first? *c gets the
+ * goal; `otherwise` where it is not shown. */
+static tp_decision decide_at_an_end(tp_analysis *a, const tp_operand *o, tp_claim *c, tp_decision otherwise)
 {
+    const tp_expr goal = c->goal;
     for (uint32_t n = 0; n < a->k->naxes; n++)
         for (int last = 1; last >= 0 && meets_another(a, o, n); last--) {
             tp_expr step[TP_MAX_AXES] = {{0}};
@@ -224,10 +226,12 @@ static bool is_visited_at_an_end(tp_analysis *a, const tp_operand *o, tp_claim *
                     tp_expr_normal(a->p, tp_expr_replace(a->p, o->dims[d].index, a->k->axes[n].sym, step[n]));
             }
             c->goal = is_visited(a, &there, step);
-            if (tp_claim_decide(a, c).verdict == TP_PROVEN && step_is_readable(a, c, step))
-                return true;
+            tp_decision d = tp_claim_decide(a, c);
+            if (d.verdict == TP_PROVEN && step_is_readable(a, c, step))
+                return d;
         }
-    return false;
+    c->goal = goal;
+    return otherwise;
 }
 
 static void check_visited(tp_analysis *a, const tp_operand *o)
@@ -275,17 +279,14 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
             d = (tp_decision){.verdict = TP_UNKNOWN, .reason = not_found(a, o)};
     }
     if (d.verdict == TP_UNKNOWN) {
-        tp_claim at_an_end = c;
         int64_t *env = TP_NEWN(a->arena, int64_t, tp_sym_count(a->p));
         int covered = tp_walk_coverage(a, o, env, block);
         if (covered == 1)
             d = (tp_decision){.verdict = TP_PROVEN, .grade = TP_GRADE_EXACT};
         else if (covered == 0)
             d = (tp_decision){.verdict = TP_VIOLATED, .env = env};
-        else if (is_visited_at_an_end(a, o, &at_an_end)) {
-            c.goal = at_an_end.goal;
-            d = tp_claim_decide(a, &c);
-        }
+        else
+            d = decide_at_an_end(a, o, &c, d);
     }
     tp_finding *f = tp_claim_record(a, &c, d, NULL);
     if (f->verdict != TP_VIOLATED)

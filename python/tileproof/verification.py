@@ -254,22 +254,23 @@ class _Run:
 
     def orders(self, args: tuple[Any, ...]) -> bool:
         """Does the reference say which of equal elements comes first?"""
-        from . import jaxpr as jx
         from . import rewriting
 
-        try:
-            return any(e.primitive.name in ORDERS for e in rewriting.every_equation(jx.trace(self.reference, args)))
-        except Exception:  # noqa: BLE001  a reference that is not traced
-            return False
+        return self.of_reference(args, lambda traced: any(e.primitive.name in ORDERS for e in rewriting.every_equation(traced)))
 
     def wraps(self, args: tuple[Any, ...]) -> bool:
         """May integers of the reference wrap around?"""
-        from . import jaxpr as jx
         from . import wrapping
 
+        return self.of_reference(args, lambda traced: wrapping.place(traced) is not None)
+
+    def of_reference(self, args: tuple[Any, ...], asked: Callable[[Any], bool]) -> bool:
+        """What is asked of its program; False where it is not traced."""
+        from . import jaxpr as jx
+
         try:
-            return wrapping.place(jx.trace(self.reference, args)) is not None
-        except Exception:  # noqa: BLE001  a reference that is not traced
+            return asked(jx.trace(self.reference, args))
+        except Exception:  # noqa: BLE001  the reference's own
             return False
 
     @staticmethod

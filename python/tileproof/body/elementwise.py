@@ -69,16 +69,12 @@ class Elementwise(Writer):
         values = [self.read(a) for a in eqn.invars]
         shape = tuple(eqn.outvars[0].aval.shape)
         dtype = jx.dtype_name(eqn.outvars[0].aval)
-        if all(v.number is not None for v in values):
-            folded = jx.folded(eqn, [np.asarray(v.number, jx.dtype_name(a.aval)) for v, a in zip(values, eqn.invars, strict=True)])
-            self.env[eqn.outvars[0]] = number(folded, dtype)
+        scalars = [v.splat if v.splat is not None else v for v in values]
+        if all(s.number is not None for s in scalars) and not (shape and name == "select_n"):
+            folded = number(jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)]), dtype)
+            self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=folded) if shape else folded
             return
         if shape and all(v.splat is not None or not v.shape for v in values) and name != "select_n":
-            scalars = [v.splat if v.splat is not None else v for v in values]
-            if all(s.number is not None for s in scalars):
-                folded = jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)])
-                self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=number(folded, dtype))
-                return
             if not all(s.literal for s in scalars):
                 inner = self.operation(eqn, scalars)
                 self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
