@@ -2,7 +2,9 @@
  * rides along, values over the reals must lie within their bounds (MPFR), and
  * residues of equal runs must be equal. TEST_SEED and TEST_TRIALS. */
 #include <glob.h>
+#include <math.h>
 
+#include "base/digest.h"
 #include "kernels/trial/equiv.h"
 #include "kernels/trial/internal.h"
 #include "reference/reference.h"
@@ -143,6 +145,12 @@ static void as_expected(tp_arena *a, const tp_kernel *k, const int64_t *env, tp_
                 fail_msg("element %zu has a residue:\n%s", j, spec);
 }
 
+/* A bound is a sum that is rounded up: its last bits depend on which terms are added at once. */
+static bool is_nearly(double a, double b)
+{
+    return a == b || fabs(a - b) <= 0x1p-48 * fabs(a);
+}
+
 /* With each lane computed, whether anything of it is defined or not. */
 static tp_domain *telling(tp_domain *d)
 {
@@ -188,7 +196,7 @@ static void one_point(const tp_kernel *k, const int64_t *env, uint64_t seed, uin
                 fail_msg("element %zu has two residues:\n%s", j, spec);
             if (r != ((uint64_t *)all_words.planes[i].plane[0])[j] ||
                 memcmp(&v, (double *)all.planes[i].plane[0] + j, sizeof v) != 0 ||
-                memcmp(&b, (double *)all.planes[i].plane[1] + j, sizeof b) != 0)
+                !is_nearly(b, ((double *)all.planes[i].plane[1])[j]))
                 fail_msg("element %zu means something else where all lanes are computed:\n%s", j, spec);
             n->elements++;
             n->bounded += b < (double)INFINITY;
@@ -230,12 +238,22 @@ static void random_bodies_in_all_domains(void **state)
     assert_true(n.runs > trials / 10 && n.bounded > n.elements / 2);
 }
 
-/* Kernels that are written down, at small sizes. */
+/* The seed of a file: its own, whatever else lies in the folder. */
+static uint64_t number_of(const char *path)
+{
+    tp_arena *a = tp_arena_new(0);
+    uint64_t n = strtoull(tp_cstr(a, (tp_str){tp_sha256(a, tp_str_c(path)).p, 8}), NULL, 16);
+    tp_arena_free(a);
+    return n;
+}
+
+/* Kernels that are written down, at small sizes. TEST_SEED */
 static void written_kernels_in_all_domains(void **state)
 {
     static const char *const FOLDERS[] = {"tests/semantics", "tests/equality"};
     static const uint32_t STRIPS[] = {0, 1, 3, 16, 40};
     counts n = {0};
+    uint64_t seed = setting("TEST_SEED", 1);
     (void)state;
     for (size_t f = 0; f < 2; f++) {
         glob_t found;
@@ -245,9 +263,10 @@ static void written_kernels_in_all_domains(void **state)
         for (size_t i = 0; i < found.gl_pathc; i++) {
             loaded *l = load_file(found.gl_pathv[i]);
             const tp_kernel *k = l->spec ? l->spec->kernels[0] : NULL;
+            uint64_t number = seed + number_of(found.gl_pathv[i]);
             for (size_t s = 0; k && k->ntables == 0 && s < sizeof STRIPS / sizeof *STRIPS; s++) {
                 int64_t *env = TP_NEWN(l->arena, int64_t, tp_sym_count(k->exprs));
-                tp_rng rng = tp_rng_new(i, s);
+                tp_rng rng = tp_rng_new(number, s);
                 tp_str why;
                 for (uint32_t z = 0; z < k->nsizes; z++) {
                     const tp_size *x = &k->sizes[z];
@@ -260,7 +279,7 @@ static void written_kernels_in_all_domains(void **state)
                 }
                 int64_t elements = tp_elements_of(k, env);
                 if (tp_in_domain(k, env, &why) && elements > 0 && elements < 8000)
-                    one_point(k, env, i, STRIPS[s], found.gl_pathv[i], &n);
+                    one_point(k, env, number, STRIPS[s], found.gl_pathv[i], &n);
             }
             unload(l);
             n.specs += k != NULL;
