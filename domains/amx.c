@@ -541,7 +541,7 @@ WITH_AVX512 static void widen_terms(const tp_pair *from, size_t terms, tp_widene
 
 /* The same of all terms, without tiles. */
 static void other_sums(const tp_pair *a, const tp_pair *b, size_t k, size_t high, size_t wide, float *to,
-                       tp_multiply_widened *widened)
+                       tp_multiply_floats *widened)
 {
     tp_widened x[BLOCK * TP_GROUP], y[TP_GROUP * BLOCK], part[BLOCK * BLOCK], sum[BLOCK * BLOCK] = {0};
     for (size_t t = 0; t < k; t += TP_GROUP, a += PAIR, b += PAIR) {
@@ -549,7 +549,7 @@ static void other_sums(const tp_pair *a, const tp_pair *b, size_t k, size_t high
         widen_rows(a, high, x);
         widen_terms(b, terms, y);
         /* the sum of a group, from 0, added to the sums before */
-        widened(high, wide, terms, x, (tp_steps){TP_GROUP, 1}, y, (tp_steps){BLOCK, 1}, part, sum, sum, NULL);
+        widened(high, wide, terms, x, (tp_steps){TP_GROUP, 1}, y, (tp_steps){BLOCK, 1}, part, sum, sum, NULL, NULL);
     }
     for (size_t i = 0; i < high; i++)
         memcpy(to + i * BLOCK, sum + i * wide, wide * sizeof *sum);
@@ -603,7 +603,7 @@ static packed pack(void *room, tp_panels *kept, const tp_bfloat *x, size_t line,
 
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened)
+                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened)
 {
     _Alignas(64) float block[BLOCK * BLOCK] = {0};
     const size_t groups = in_parts(k, TP_GROUP), blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK);
@@ -670,7 +670,7 @@ size_t tp_bfloats_room(size_t m, size_t n, size_t k)
 
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened)
+                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened)
 {
     (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)r, (void)base, (void)onto, (void)ahead;
     (void)room, (void)rows, (void)panels, (void)widened;

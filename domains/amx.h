@@ -16,6 +16,6 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
 /* As `bfloats` of a tp_multiplier; only where tp_has_amx(). `widened` multiplies what tiles would round otherwise. */
 void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
                              tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_widened *widened);
+                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened);
 
 #endif

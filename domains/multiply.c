@@ -120,7 +120,7 @@ static void by_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa
                    tp_panels *panels)
 {
     tp_multiply_bfloats_amx(m, n, k, a, sa, b, sb, r, base, onto, ahead, room, rows, panels,
-                            multiply_tp_widened_avx512);
+                            multiply_by_panels_tp_widened_avx512);
 }
 
 static bool has_vnni(void)
@@ -136,11 +136,12 @@ static void by_vnni(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa,
 }
 #endif
 
-#define MULTIPLIER(set, runs, floats, bytes, bytes_run, by, bfloats, bfloats_by)                                       \
+#define MULTIPLIER(set, runs, floats, of_bytes, bytes_run, by, of_bfloats, by_bfloats)                                 \
     {                                                                                                                  \
-#set, runs, floats, multiply_double_##set, multiply_uint32_t_##set, multiply_tp_modulo_p_##set,                \
-            multiply_tp_modulo_q_##set, multiply_tp_pair_##set, bytes, bytes_run, by, multiply_tp_widened_##set,       \
-            bfloats, bfloats_by                                                                                        \
+        .name = #set, .runs_here = runs, .f32 = floats, .widened = multiply_by_panels_tp_widened_##set,                \
+        .f64 = multiply_double_##set, .u32 = multiply_uint32_t_##set, .p = multiply_tp_modulo_p_##set,                 \
+        .q = multiply_tp_modulo_q_##set, .pairs = multiply_tp_pair_##set, .bytes = of_bytes,                           \
+        .bytes_run_here = bytes_run, .bytes_by = by, .bfloats = of_bfloats, .bfloats_by = by_bfloats                   \
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)

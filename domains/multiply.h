@@ -37,11 +37,8 @@ typedef struct tp_signs {
     bool a, b;
 } tp_signs;
 
-typedef void tp_multiply_widened(size_t m, size_t n, size_t k, const tp_widened *a, tp_steps sa, const tp_widened *b,
-                                 tp_steps sb, tp_widened *r, const tp_widened *base, tp_widened *onto, tp_ahead *ahead);
-
-/* Room for an operand, packed for products with the same one, from a line of the cache on: of float32 for b, with k
- * rows of so many elements as n and up to the next multiple of TP_WIDE. */
+/* Room for an operand, packed for products with the same one, from a line of the cache on: of float32, and of bfloat16
+ * as float32, for b, with k rows of so many elements as n and up to the next multiple of TP_WIDE. */
 typedef struct tp_panels {
     void *at;
     bool filled; /* nobody looks at the operand itself then, but at one of float32 */
@@ -49,12 +46,15 @@ typedef struct tp_panels {
 
 enum { TP_WIDE = 32 };
 
+/* panels: NULL, or room for b, which may be filled afterwards */
+typedef void tp_multiply_floats(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb,
+                                float *r, const float *base, float *onto, tp_ahead *ahead, tp_panels *panels);
+
 typedef struct tp_multiplier {
     const char *name; /* of the instruction set */
     bool (*runs_here)(void);
-    /* panels: NULL, or room for b, which may be filled afterwards */
-    void (*f32)(size_t m, size_t n, size_t k, const float *a, tp_steps sa, const float *b, tp_steps sb, float *r,
-                const float *base, float *onto, tp_ahead *ahead, tp_panels *panels);
+    tp_multiply_floats *f32;
+    tp_multiply_floats *widened; /* of bfloat16s, in their order */
     void (*f64)(size_t m, size_t n, size_t k, const double *a, tp_steps sa, const double *b, tp_steps sb, double *r,
                 const double *base, double *onto, tp_ahead *ahead);
     /* modulo 2^32 */
@@ -75,7 +75,6 @@ typedef struct tp_multiplier {
                   tp_panels *panels);
     bool (*bytes_run_here)(void); /* where bytes are and the set runs */
     const char *bytes_by;         /* name of their instructions; NULL: none */
-    tp_multiply_widened *widened; /* of bfloat16s, in their order */
     /* The same numbers from their bits; `room` has tp_bfloats_room() bytes. rows, panels: NULL, or room for a, for b,
      * of tp_bfloats_panels() bytes. NULL: this set has no instruction for them. */
     void (*bfloats)(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,

@@ -354,7 +354,7 @@ static bool takes_long(void)
     return __builtin_cpu_is("intel");
 }
 
-void tp_multiply_watched(tp_multiply_f32 plain, size_t m, size_t n, size_t k, const float *a, tp_steps sa,
+void tp_multiply_watched(tp_multiply_floats *plain, size_t m, size_t n, size_t k, const float *a, tp_steps sa,
                          const float *b, tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead,
                          tp_panels *panels)
 {

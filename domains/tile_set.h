@@ -38,7 +38,9 @@
 #define ELEMENT tp_widened
 #define ADD(sum, x, y) FUSED(sum, x, y)
 #define GROUP TP_GROUP
+#define BY_PANELS
 #include "domains/tiles.h"
+#undef BY_PANELS
 #undef GROUP
 #undef SET
 #undef ATTRIBUTE

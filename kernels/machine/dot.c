@@ -222,7 +222,7 @@ static tp_packing packing(accumulator acc, tp_dtype d, int side)
         return side ? TP_BFLOATS_OF_B : TP_BFLOATS_OF_A;
     if (side && acc == ACC_BYTES)
         return TP_BYTES_OF_B;
-    return side && acc == ACC_F32 && d == TP_F32 ? TP_FLOATS_OF_B : TP_NOT_PACKED;
+    return side && (acc == ACC_WIDENED || (acc == ACC_F32 && d == TP_F32)) ? TP_FLOATS_OF_B : TP_NOT_PACKED;
 }
 
 /* Where an operand is packed once, for a product with so many lines of the other one; NULL: nowhere. */
@@ -434,7 +434,7 @@ static void multiply(accumulator acc, tp_signs is_signed, tp_dot_shape s, const 
     case ACC_PAIRS: by->pairs(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     case ACC_BYTES: by->bytes(s.m, s.n, s.k, x, sx, y, sy, is_signed, r, base, onto, ahead, room, panels); break;
     case ACC_BFLOATS: by->bfloats(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, room, rows, panels); break;
-    case ACC_WIDENED: by->widened(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
+    case ACC_WIDENED: by->widened(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead, panels); break;
     case ACC_F64:
     case AS_IT_IS: by->f64(s.m, s.n, s.k, x, sx, y, sy, r, base, onto, ahead); break;
     }
