@@ -244,10 +244,6 @@ void tp_ahead_copy(tp_machine *m, const tp_cells *c)
     tp_ahead_part p = {c->data, 0, 1, bytes};
     if (c->viewed)
         p = (tp_ahead_part){c->data, c->pitch * (ptrdiff_t)size, c->n / row, row * size};
-    if (bytes <= MOST_AT_ONCE) {
-        ask_now(p.at, p.pitch, p.rows, p.bytes);
-        return;
-    }
     if (a->now == a->n)
         empty(a);
     if (a->n == TP_AHEAD_PARTS)
