@@ -35,7 +35,8 @@ static bool may_be_undefined(const taint *t, tp_vid v, int depth)
 {
     enum { DEEPEST = 8 };
     const tp_inst *i = t->made[v];
-    bool may = !i || depth == DEEPEST || i->prim == TP_P_LOAD || i->prim == TP_P_MASKED_LOAD;
+    bool is_index = t->p->values.at[v].meaning.id != 0; /* ... or a number of the text: nothing computes that */
+    bool may = i ? depth == DEEPEST || i->prim == TP_P_LOAD || i->prim == TP_P_MASKED_LOAD : !is_index;
     for (uint32_t n = 0; i && n < i->nargs && !may; n++)
         may = may_be_undefined(t, i->args[n], depth + 1);
     return may;

@@ -87,6 +87,15 @@ static void look_alikes_of_copies_are_left_in_peace(void **state)
     each(*state, "tests/copies/defects.json", "look_alikes", 12, false);
 }
 
+/* All of what they are planted into, and nothing is left open. */
+static void kernels_with_copies_are_proven(void **state)
+{
+    place *p = *state;
+    outcome o = RUN(p->a, "lint", "-q", "tests/copies", "tests/devices");
+    if (o.exit != 0 || !contains(o.out, ": 0 violated") || !contains(o.out, " 0 unknown"))
+        fail_msg("%s", o.out);
+}
+
 static size_t entries_of(const char *file, const char *kernel)
 {
     struct json_object *all = json_object_from_file(file), *entries = member(all, "defects");
@@ -354,7 +363,8 @@ int main(void)
                                        IN_PLACE(required_evidence),
                                        IN_PLACE(nan_everywhere_shows_nothing),
                                        IN_PLACE(look_alikes_are_left_in_peace),
-                                       IN_PLACE(look_alikes_of_copies_are_left_in_peace)};
+                                       IN_PLACE(look_alikes_of_copies_are_left_in_peace),
+                                       IN_PLACE(kernels_with_copies_are_proven)};
     cmocka_set_test_filter(getenv("TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
