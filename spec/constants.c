@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_TERM = 1000, LARGEST_ROOT = 1 << 20 };
+enum { LARGEST_PRODUCT = 1000 * 1000, LARGEST_ROOT = 1 << 20 };
 
 static const double LOG2E = 1.4426950408889634;
 
@@ -82,7 +82,7 @@ static bool fraction(double x, double scale, bool float64, tp_constant *c)
     double p0 = 0, q0 = 1, p1 = 1, q1 = 0, rest = x;
     for (int i = 0; i < 12; i++) {
         double whole = floor(rest), p = whole * p1 + p0, q = whole * q1 + q0;
-        if (p > LARGEST_TERM || q > LARGEST_TERM)
+        if (p * q > LARGEST_PRODUCT || q > LARGEST_PRODUCT)
             return false;
         if (p > 0 && same(x * scale, p / q * scale, float64)) {
             c->kind = TP_CONSTANT_FRACTION;

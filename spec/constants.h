@@ -10,7 +10,7 @@
  * number are one constant. */
 typedef enum tp_constant_kind {
     TP_CONSTANT_EXACT,    /* of at most 12 bits, or a decimal of at most 12 digits: the number itself */
-    TP_CONSTANT_FRACTION, /* a / b, both at most 1000 */
+    TP_CONSTANT_FRACTION, /* a / b, with a * b at most 10^6 */
     TP_CONSTANT_ROOT,     /* the square root of the integer a */
     TP_CONSTANT_INVERSE_ROOT,
     TP_CONSTANT_OTHER, /* a rounded number, told from others by its first 24 bits */

@@ -77,19 +77,42 @@ static bool is_same(const tp_demand_value *got, const tp_demand_value *want)
 
 /* ---- elements ---- */
 
-/* Is it one about which the reference says something? Then whether the kernel differs there, in any round. */
-static bool examine(repair *r, tp_arena *a, const tp_program *reference, target *t)
+typedef struct examination {
+    repair *r;
+    tp_arena *work;
+    const tp_program *reference;
+    target *t;
+    bool tells; /* the reference says something about it */
+} examination;
+
+/* Does the kernel differ there, in any round? */
+static void examine(void *arg)
 {
+    examination *x = arg;
+    target *t = x->t;
     t->differs = false;
+    t->work = 0;
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        t->want[round] = element(r, a, t->kernel, reference, true, t, round);
+        t->want[round] = element(x->r, x->work, t->kernel, x->reference, true, t, round);
         if (t->want[round].outcome != TP_DEMAND_VALUE)
-            return false;
-        tp_demand_value got = element(r, a, t->kernel, t->kernel->body, false, t, round);
+            return;
+        t->want[round].why = (tp_str){0}; /* its memory goes */
+        tp_demand_value got = element(x->r, x->work, t->kernel, t->kernel->body, false, t, round);
         t->differs |= !is_same(&got, &t->want[round]);
         t->work += round == 0 ? got.work : 0;
     }
-    return true;
+    x->tells = true;
+}
+
+/* Memory is that of one element: many large ones take no more than one of them. */
+static bool tells(repair *r, const tp_program *reference, target *t)
+{
+    examination x = {r, tp_arena_child_limited(r->j->arena, (size_t)WORK_MIB << 20), reference, t, false};
+    tp_status st = tp_try(x.work, examine, &x);
+    tp_arena_free(x.work);
+    if (st == TP_E_BUDGET)
+        r->rest = 0;
+    return st == TP_OK && x.tells;
 }
 
 /* Of each case some elements that differ, and one that does not: is there room for such a one? */
@@ -126,7 +149,7 @@ static void place(int64_t i, int64_t n, uint32_t rank, const int64_t *dims, int6
     }
 }
 
-static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, target t)
+static void find_in_output(repair *r, const tp_program *reference, target t)
 {
     const tp_operand *o = &t.kernel->operands[t.kernel->ninputs + t.output];
     int64_t dims[TP_MAX_RANK], n = 1;
@@ -140,7 +163,7 @@ static void find_in_output(repair *r, tp_arena *a, const tp_program *reference, 
         place(i, n, o->rank, dims, t.at);
         if (!is_wanted(r, t.env, true) && !is_wanted(r, t.env, false))
             return;
-        if (examine(r, a, reference, &t) && is_wanted(r, t.env, t.differs))
+        if (tells(r, reference, &t) && is_wanted(r, t.env, t.differs))
             r->targets[r->ntargets++] = t;
     }
 }
@@ -155,10 +178,8 @@ static void find_in_case(repair *r, const tp_case *c)
         t.number++;
     if (!reference || !t.kernel->body || t.number == s->nkernels)
         return;
-    tp_arena *work = tp_arena_child_limited(r->j->arena, (size_t)WORK_MIB << 20);
     for (t.output = 0; t.output < t.kernel->noutputs; t.output++)
-        find_in_output(r, work, reference, t);
-    tp_arena_free(work);
+        find_in_output(r, reference, t);
 }
 
 /* Does the finding speak of such a case? */

@@ -52,3 +52,37 @@ def test_a_decision_of_rounding_may_be_either():
     n = jnp.arange(1, 65, dtype=jnp.float32)
     found = [f[0] for f in rerounded.integers(lambda v: jnp.floor(jnp.exp(jnp.log(v))).astype(jnp.int32), (n,))]
     assert len({tuple(f) for f in found}) > 1 and all(np.abs(f - np.arange(1, 65)).max() <= 1 for f in found)
+
+
+def inverse(a):
+    """Gauss and Jordan without pivots, of matrices whose diagonal is large."""
+    def body(a_ref, o_ref):
+        n = a_ref.shape[1]
+        rows, columns = (jax.lax.broadcasted_iota(jnp.int32, (n, 2 * n), d) for d in range(2))
+
+        def turn(j, w):
+            row = jnp.sum(jnp.where(rows == j, w, 0), 0, keepdims=True)
+            row = row / jnp.sum(jnp.where(columns[:1] == j, row, 0))
+            return jnp.where(rows == j, row, w - jnp.sum(jnp.where(columns == j, w, 0), 1, keepdims=True) * row)
+
+        o_ref[0] = jax.lax.fori_loop(0, n, turn, jnp.concatenate([a_ref[0], jnp.where(rows == columns, 1.0, 0.0)[:, :n]], 1))[:, n:]
+
+    block = pl.BlockSpec((1, *a.shape[1:]), lambda i: (i, 0, 0))
+    return pl.pallas_call(body, grid=(len(a),), in_specs=[block], out_specs=block, out_shape=jax.ShapeDtypeStruct(a.shape, a.dtype))(a)
+
+
+def test_ties_that_leave_the_reference_without_a_value():
+    report = tileproof.verify(inverse, jnp.linalg.inv, kernels.array(3, 8, 8) * 0.3 + 3 * jnp.eye(8), target="none")
+    assert report.ok and "not with ties" in str(report), report
+
+
+def test_ties_count_where_the_reference_has_a_value():
+    def largest(x):
+        def body(x_ref, o_ref):
+            v = x_ref[...]
+            places = jax.lax.broadcasted_iota(jnp.int32, v.shape, 1)
+            o_ref[...] = jnp.max(jnp.where(v == jnp.max(v, axis=1, keepdims=True), places, -1), axis=1, keepdims=True)
+        return pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 1), jnp.int32))(x)
+
+    report = tileproof.verify(lambda x: largest(x + 1), lambda x: jnp.argmax(x + 1, axis=1, keepdims=True).astype(jnp.int32), kernels.array(8, 128), target="none")
+    assert not report.ok and "where each second element of a row" in str(report), report
