@@ -293,7 +293,6 @@ static bool all_written_by(tp_analysis *a, const tp_flow *f, uint32_t operand, c
                            .multiple_of = 1,
                            .step = true};
     c.npremises = tp_nonempty_grid(a, premises);
-    c.rests_on = a->k->naxes && !tp_is_proven(a, TP_RULE_ZERO_STEP) ? TP_RULE_ZERO_STEP : NULL;
     coverage covers = {a, &c, grade, basis};
     tp_expr exists, written = is_written(a, all.at, all.len, NULL, element, by, &exists);
     bool good = is_covered(&covers, written) && is_covered(&covers, exists);

@@ -371,6 +371,9 @@ static tally check_sinks(tp_analysis *a, const tp_flow *f, bool outputs, uint32_
     }
     if (f->copies)
         t.rests_on = tp_basis_join(a->arena, t.rests_on, TP_S(TP_RULE_IN_FLIGHT));
+    bool written = outputs && strcmp(a->rule->code, TP_RULE_OUTPUT_COVERAGE) == 0; /* which no step does, without any */
+    if (written && a->k->naxes && !tp_is_proven(a, TP_RULE_ZERO_STEP))
+        t.rests_on = tp_basis_join(a->arena, t.rests_on, TP_S(TP_RULE_ZERO_STEP));
     for (int exact = 1; exact >= 0; exact--)
         for (uint32_t i = 0; i < f->sinks.len; i++) {
             const tp_sink *s = &f->sinks.at[i];
