@@ -24,6 +24,8 @@ static const char *const FAMILIES[TP_INPUT_FAMILIES] = {
     [TP_INPUT_LARGE] = "large",
     [TP_INPUT_OPPOSITE] = "oppositely signed",
     [TP_INPUT_THRESHOLDS] = "threshold",
+    [TP_INPUT_FAR] = "far",
+    [TP_INPUT_FAR_OTHERS] = "far",
     [TP_INPUT_FRACTIONS] = "fractional",
 };
 

@@ -119,6 +119,11 @@ bool tp_prim_compares(tp_prim p)
     return p == TP_P_EQ || p == TP_P_NE || p == TP_P_LT || p == TP_P_LE || p == TP_P_GT || p == TP_P_GE;
 }
 
+bool tp_prim_is_exponential(tp_prim p)
+{
+    return p == TP_P_EXP || p == TP_P_EXP2;
+}
+
 bool tp_prim_divides(tp_prim p)
 {
     return p == TP_P_FLOORDIV || p == TP_P_MOD || p == TP_P_LAX_DIV || p == TP_P_LAX_REM;

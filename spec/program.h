@@ -92,8 +92,9 @@ bool tp_cast_compiles(tp_dtype from, tp_dtype to, int generation);
 tp_prim tp_prim_find(tp_str name);
 /* Functions of references alone. */
 const char *const *tp_reference_functions(size_t *n);
-/* Comparisons; quotients and remainders; reductions along axes; running reductions. */
+/* Comparisons; exp and exp2; quotients and remainders; reductions along axes; running reductions. */
 bool tp_prim_compares(tp_prim p);
+bool tp_prim_is_exponential(tp_prim p);
 bool tp_prim_divides(tp_prim p);
 bool tp_prim_reduces(tp_prim p);
 bool tp_prim_scans(tp_prim p);

@@ -344,12 +344,14 @@ static void add_overflow(tp_arena *a, const tp_equiv *e, tp_findings *into)
             tp_finding f = output_finding(TP_RULE_NUMERICALLY_UNSTABLE, r, d);
             f.verdict = TP_ADVICE;
             f.severity = TP_NOTE;
-            f.message = tp_printf(a,
-                                  "output `%.*s` is infinite or NaN on inputs of magnitudes up to 128, where the "
-                                  "reference has a finite number",
-                                  TP_FMT(d->name));
+            bool far = tp_input_is_far(d->overflows_on);
+            f.message = tp_printf(a, "output `%.*s` is %s, where the reference has a finite number", TP_FMT(d->name),
+                                  far ? "infinite, NaN or 0 on inputs far from 0, of one sign each"
+                                      : "infinite or NaN on inputs of magnitudes up to 128");
             f.witness = tp_witness_of_case(a, r->the_case);
-            f.help = TP_S("subtract the maximum before exp, or state in the description how large inputs may be");
+            f.help = far ? TP_S("subtract the maximum itself before exp: a running one begins at -inf, or at a mask "
+                                "like -1e30. Or state in the description how far from 0 inputs may be")
+                         : TP_S("subtract the maximum before exp, or state in the description how large inputs may be");
             tp_push(a, *into, f);
             return;
         }

@@ -51,11 +51,6 @@ bool term_may_be_mask_above(const term_node *n)
     return n->mask_above > 0 && isfinite(n->mask_above);
 }
 
-bool prim_is_exponential(tp_prim p)
-{
-    return p == TP_P_EXP || p == TP_P_EXP2;
-}
-
 bool term_is_number(const summary *s, term t, double *v)
 {
     const term_node *n = term_get(s, t);
@@ -325,9 +320,9 @@ static term by_law(summary *s, tp_prim prim, term a, term b)
     int64_t v;
     if (is_nan(s, a) || is_nan(s, b))
         return is_nan(s, a) ? a : b;
-    if (prim_is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
+    if (tp_prim_is_exponential(prim) && is_infinite(s, a) && term_get(s, a)->real < 0)
         return term_real(s, 0);
-    if (prim_is_exponential(prim) && is_integer(s, a, &v) && v == 0)
+    if (tp_prim_is_exponential(prim) && is_integer(s, a, &v) && v == 0)
         return term_real(s, 1);
     if (prim == TP_P_NEG && term_get(s, a)->kind == T_INTEGER && !tp_expr_is_bool(s->p, term_get(s, a)->e))
         return term_integer(s, tp_op1(s->p, TP_E_NEG, term_get(s, a)->e));

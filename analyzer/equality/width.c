@@ -73,7 +73,7 @@ static bool is_exponential_of_numbers(const summary *s, const term_node *n)
     double base;
     return n->kind == T_APPLY && !n->of_data && term_get(s, n->arg[0])->mask == 0 &&
            term_get(s, n->arg[0])->mask_above == 0 &&
-           (prim_is_exponential(n->prim) || n->prim == TP_P_EXPM1 ||
+           (tp_prim_is_exponential(n->prim) || n->prim == TP_P_EXPM1 ||
             (n->prim == TP_P_POW && term_is_number(s, n->arg[0], &base) && base > 0));
 }
 

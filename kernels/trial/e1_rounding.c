@@ -37,9 +37,13 @@ static tp_str undecided_text(const tp_trial *x, const tp_statement *s)
 static void merge(tp_output_diff *into, const tp_output_diff *d, tp_input_family family)
 {
     bool tame = tp_input_tame(family), real = d->differing > d->overflowed,
-         overflows = into->overflows || (d->overflows && family != TP_INPUT_THRESHOLDS),
          known = into->tier == TP_TIER_DIFFERENT && (!real || into->differing > into->overflowed);
-    bool agreed = into->tier == TP_TIER_EQUAL;
+    bool agreed = into->tier == TP_TIER_EQUAL, overflows = into->overflows;
+    tp_input_family on = into->overflows_on;
+    if (d->overflows && family != TP_INPUT_THRESHOLDS && !overflows) {
+        overflows = true;
+        on = family;
+    }
     if (d->tier == TP_TIER_DIFFERENT && (real || tame) && !known) {
         *into = *d;
         into->family = agreed ? family : TP_INPUT_NORMAL;
@@ -49,6 +53,7 @@ static void merge(tp_output_diff *into, const tp_output_diff *d, tp_input_family
     if (one_sign && d->tier == TP_TIER_EQUAL) /* where counts are largest */
         into->rounding = fmax(into->rounding, d->rounding_of_counts);
     into->overflows = overflows;
+    into->overflows_on = on;
 }
 
 /* FNV-1a over the bytes of the compared elements. */
@@ -76,6 +81,54 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
     d->rounding /= d->allowed;
 }
 
+/* Root mean square of the numbers that a reference has. */
+static double size_of(const tp_tensor *want)
+{
+    double squares = 0;
+    size_t n = 0;
+    for (size_t j = 0; j < want->n; j++) {
+        double w = ((const double *)want->data)[j];
+        squares += isfinite(w) ? w * w : 0;
+        n += isfinite(w);
+    }
+    return n ? sqrt(squares / (double)n) : 0;
+}
+
+/* What leaves the range of the kernel's numbers: it becomes infinite or NaN, or exponentials vanish. */
+typedef enum departure { INFINITE = 1, VANISHED = 2 } departure;
+
+/* Some element does, where the reference does not, computed in float32, too (`single`, if there is that). */
+static bool leaves_its_range(const tp_trial *x, uint32_t i, tp_result got, tp_result want, const tp_tensor *single,
+                             unsigned how)
+{
+    const tp_kernel *k = x->c->kernel;
+    const tp_operand *o = &k->operands[k->ninputs + i];
+    double size = how & VANISHED ? size_of(want.data) : 0;
+    for (size_t j = 0; j < got.data->n; j++) {
+        double g = tp_get_f64(got.data->dtype, got.data->data, j), w = ((const double *)want.data->data)[j],
+               s = single ? tp_get_f64(single->dtype, single->data, j) : w;
+        bool gone = isfinite(g) ? how & VANISHED && g == 0 && w != 0 && s != 0 && fabs(w) >= size : how & INFINITE;
+        if (gone && isfinite(w) && isfinite(s) && tp_is_compared(k, o, x->c->env, got.data, j))
+            return true;
+    }
+    return false;
+}
+
+/* What a formula itself loses in float32 is no fault of a kernel that computes it. */
+static void judge_range(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
+                        tp_input_family family, const tp_tensor **single, tp_output_diff *d)
+{
+    unsigned how = d->overflows ? INFINITE : 0;
+    if (tp_input_is_far(family) && leaves_its_range(x, i, got, want, NULL, VANISHED))
+        how |= VANISHED;
+    if (tp_input_tame(family) || !tp_is_float(got.data->dtype) || !how)
+        return;
+    if (!*single)
+        *single = tp_trial_in_single(x, e);
+    const tp_tensor *s = *single && (*single)[i].n == want.data->n ? &(*single)[i] : NULL;
+    d->overflows = leaves_its_range(x, i, got, want, s, how);
+}
+
 static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input_family family)
 {
     const tp_kernel *k = x->c->kernel;
@@ -89,6 +142,7 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
                   want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
         tp_compare(x->keep, k, x->c->env, i, got, want, !first, &d);
         allow_for(x, e, i, want, &single, &d);
+        judge_range(x, e, i, got, want, family, &single, &d);
         if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
             d.tier = TP_TIER_INCONCLUSIVE;
             d.reason = undecided;

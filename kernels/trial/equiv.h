@@ -108,6 +108,8 @@ typedef enum tp_input_family {
     TP_INPUT_OPPOSITE, /* as TP_INPUT_SIGNS, the other way round */
     /* what the text says decides: */
     TP_INPUT_THRESHOLDS, /* at, around and beyond constants that the input meets; normal where it meets none */
+    TP_INPUT_FAR, /* far from 0, of one sign each: exponents are, too, or scores that are products of two inputs */
+    TP_INPUT_FAR_OTHERS, /* the same, with other signs: two inputs have different ones here or there, or both differ */
     TP_INPUT_FRACTIONS,  /* multiples of 1/64 in (0, 1), which have roots and logarithms; integers from 1 on, bools true
                           */
 } tp_input_family;
@@ -132,7 +134,9 @@ typedef struct tp_output_diff {
     int64_t blocks[TP_MAX_RANK];  /* blocks per dimension; rank 0: too many, or windows without a grid of blocks */
     double *block_ulp;            /* worst error of each block, in order */
     tp_str step;                  /* "i=0, j=1, k=2": the last step of the run that wrote it */
-    bool overflows;               /* NaN or infinity of finite numbers, where the reference has a finite number */
+    bool overflows;               /* NaN or infinity of finite numbers, where the reference has a finite number; or 0,
+                                   * where that is far from it: exponentials that are all 0 */
+    tp_input_family overflows_on; /* these inputs */
     uint64_t loose;               /* elements that allclose(rtol=1e-2, atol=1e-2) would reject */
     uint64_t compared, differing; /* elements; differing: certainly, over the reals, or by overflow */
     uint64_t overflowed;          /* of those: no more is known than that finite numbers became too large */
@@ -308,6 +312,8 @@ const char *tp_input_words(tp_input_family family);
 bool tp_input_find(tp_str name, tp_input_family *out);
 /* Are its floats so small that infinity or NaN, where the reference has a number, is no mere overflow? */
 bool tp_input_tame(tp_input_family family);
+/* Are they for exponentials that are all 0, or all too large? */
+bool tp_input_is_far(tp_input_family family);
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);
 /* TP_INPUT_NORMAL */
 void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);

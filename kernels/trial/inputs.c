@@ -175,6 +175,8 @@ static drawn input_value(tp_input_family family, place *p, tp_rng *rng, uint64_t
         return plain((positive(family, stream) ? 1 : -1) * (0.125 + noise + (double)tp_rng_below(rng, 64) / 32));
     case TP_INPUT_POWERS: return plain(ldexp(flip ? 1 : -1, (int)tp_rng_below(rng, 9) - 4));
     case TP_INPUT_LARGE: return normal_times(12, rng);
+    case TP_INPUT_FAR:
+    case TP_INPUT_FAR_OTHERS:
     case TP_INPUT_THRESHOLDS: return normal_times(1, rng);
     case TP_INPUT_FRACTIONS: return plain(fabs(small(rng)));
     case TP_INPUT_ZEROS:
@@ -210,6 +212,8 @@ static double placed_integer(tp_input_family family, place *p, size_t i, tp_rng 
     case TP_INPUT_SPIKES: return (double)segment(i, any, tp_rng_below(rng, 16) == 0, lo, seed);
     case TP_INPUT_LARGE:
     case TP_INPUT_THRESHOLDS:
+    case TP_INPUT_FAR:
+    case TP_INPUT_FAR_OTHERS:
     case TP_INPUT_NORMAL:
     case TP_INPUT_WIDE:
     case TP_INPUT_CANCEL:
@@ -225,7 +229,8 @@ static const char *const NAMES[] = {
     [TP_INPUT_DESCENDING] = "descending", [TP_INPUT_SPIKES] = "spikes",       [TP_INPUT_TIES] = "ties",
     [TP_INPUT_ZEROS] = "zeros",           [TP_INPUT_CONSTANT] = "constant",   [TP_INPUT_SIGNS] = "signs",
     [TP_INPUT_POWERS] = "powers",         [TP_INPUT_LARGE] = "large",         [TP_INPUT_OPPOSITE] = "opposite",
-    [TP_INPUT_THRESHOLDS] = "thresholds", [TP_INPUT_FRACTIONS] = "fractions",
+    [TP_INPUT_THRESHOLDS] = "thresholds", [TP_INPUT_FRACTIONS] = "fractions", [TP_INPUT_FAR] = "far",
+    [TP_INPUT_FAR_OTHERS] = "far-others",
 };
 static_assert(sizeof NAMES / sizeof *NAMES == TP_INPUT_FAMILIES, "a name for every family");
 
@@ -253,6 +258,8 @@ const char *tp_input_words(tp_input_family family)
         [TP_INPUT_LARGE] = "large numbers",
         [TP_INPUT_OPPOSITE] = "one sign each",
         [TP_INPUT_THRESHOLDS] = "numbers that the spec compares them with",
+        [TP_INPUT_FAR] = "numbers far from 0, of one sign each",
+        [TP_INPUT_FAR_OTHERS] = "numbers far from 0, of one sign each",
         [TP_INPUT_FRACTIONS] = "numbers between 0 and 1",
     };
     static_assert(sizeof WORDS / sizeof *WORDS == TP_INPUT_FAMILIES, "words for every family");
@@ -272,7 +279,13 @@ bool tp_input_find(tp_str name, tp_input_family *out)
 bool tp_input_tame(tp_input_family family)
 {
     return family != TP_INPUT_WIDE && family != TP_INPUT_CANCEL && family != TP_INPUT_LARGE &&
-           family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS && family != TP_INPUT_THRESHOLDS;
+           family != TP_INPUT_SPIKES && family != TP_INPUT_POWERS && family != TP_INPUT_THRESHOLDS &&
+           !tp_input_is_far(family);
+}
+
+bool tp_input_is_far(tp_input_family family)
+{
+    return family == TP_INPUT_FAR || family == TP_INPUT_FAR_OTHERS;
 }
 
 /* A float, before its dtype rounds it; `before`: that of the element before. */
@@ -295,6 +308,8 @@ static drawn real_value(tp_input_family family, place *p, size_t i, tp_rng *rng,
     case TP_INPUT_POWERS:
     case TP_INPUT_LARGE:
     case TP_INPUT_THRESHOLDS:
+    case TP_INPUT_FAR:
+    case TP_INPUT_FAR_OTHERS:
     case TP_INPUT_FRACTIONS:
     case TP_INPUT_OPPOSITE: break;
     }
@@ -533,6 +548,46 @@ void tp_keep_values(const tp_kernel *k, const int64_t *env, uint32_t input, tp_t
     keep(k, env, input, t, false, false, 0);
 }
 
+/* What comes first of an input in the body: an exponential, or a sum of products? */
+typedef struct first_use {
+    const bool *from;
+    bool is_summed;
+} first_use;
+
+static bool sums_or_exponentiates(const tp_statement *s, void *ctx)
+{
+    first_use *x = ctx;
+    const tp_inst *i = s->kind == TP_COMPUTE ? s->inst : NULL;
+    bool sums = i && (i->prim == TP_P_DOT || i->prim == TP_P_SUM), meets = false;
+    for (uint32_t a = 0; i && a < i->nargs && (sums || tp_prim_is_exponential(i->prim)); a++)
+        meets |= x->from[i->args[a]];
+    x->is_summed |= meets && sums;
+    return meets;
+}
+
+/* Standard normal numbers become numbers far from 0, so that all exponentials of them, or of scores that are sums of
+ * products of two such inputs, are 0 in float32, or none is. No farther: masks that are meant are farther from 0.
+ * Signs: of the first four inputs of floats each two have different ones in one of the families. */
+static void move_far(const tp_kernel *k, tp_tensor *t, tp_input_family family, uint32_t input)
+{
+    static const double DIRECT = 160, OF_SCORES = 16;
+    tp_arena *work = tp_arena_child(k->arena);
+    first_use x = {.from = k->body ? tp_comes_of(work, k, k->body, (int)input) : NULL};
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < input; i++)
+        number += tp_is_float(k->operands[i].dtype);
+    if (k->body)
+        tp_region_any(&k->body->statements, sums_or_exponentiates, &x);
+    tp_arena_free(work);
+    double columns = t->rank ? (double)t->dims[t->rank - 1] : 1,
+           shift = x.is_summed ? OF_SCORES / sqrt(sqrt(columns)) : DIRECT;
+    bool below = !(number >> (family == TP_INPUT_FAR_OTHERS) & 1);
+    for (size_t i = 0; i < t->n; i++) {
+        double v = shift + tp_get_f64(t->dtype, t->data, i);
+        tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, below ? -v : v));
+    }
+}
+
 /* What the family says, of an input of which nothing else is declared. */
 static void fill_any(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                      int64_t range, uint64_t seed)
@@ -549,6 +604,8 @@ static void fill_any(const tp_kernel *k, const int64_t *env, uint32_t input, tp_
         fill_bytes(k, t, family, seed, input);
     if (family == TP_INPUT_THRESHOLDS)
         fill_thresholds(&all, t, seed, input);
+    if (tp_input_is_far(family) && tp_is_float(t->dtype))
+        move_far(k, t, family, input);
     if (chosen || family == TP_INPUT_THRESHOLDS || !tp_names_positions(k, input))
         return;
     tp_rng rng = tp_rng_new(seed ^ 0x706c616365, input);
