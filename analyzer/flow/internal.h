@@ -208,6 +208,8 @@ void flow_walk_body(void *arg);
 tp_str flow_neutral(tp_analysis *a, tp_prim by, tp_dtype dtype);
 /* start.c: the condition of the first step on each block of the outputs; empty: it is none of the fastest axes'. */
 tp_str flow_first_on_block(tp_analysis *a, uint32_t operand);
+/* start.c: what to do about elements of an output that are not written: where they are, if that is one branch. */
+void flow_advise_store(tp_analysis *a, tp_finding *f, uint32_t operand);
 /* start.c: if k == 0: acc[...] = 0, in front of the body: in the first step on each block of the outputs, else at the
  * start of the longest run of the fastest axes that helps, since it may not forget what it summed. With what the body
  * itself gives all of the operand, else with the identity of the operation by which it is updated. */

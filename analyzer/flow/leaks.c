@@ -105,32 +105,79 @@ static tp_str neutral(tp_analysis *a, const tp_leak *l)
     return flow_neutral(a, l->through, a->k->operands[l->operand].dtype);
 }
 
-/* where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0) */
-static tp_str mask_text(tp_analysis *a, const tp_leak *l)
+/* The call of where() whose first arm a node is; NULL: there is none. */
+static const tp_node *mask_around(const tp_node *n, const tp_node *arm)
+{
+    const tp_node *found = NULL;
+    if (n && n->kind == TP_N_CALL && tp_str_is(n->text, "where") && n->nkids == 3 && n->kids[1] == arm)
+        return n;
+    for (uint32_t i = 0; n && i < n->nkids && !found; i++)
+        found = mask_around(n->kids[i], arm);
+    return found;
+}
+
+static const tp_node *mask_in_block(const tp_block *b, const tp_node *arm)
+{
+    const tp_node *found = NULL;
+    for (uint32_t i = 0; i < b->len && !found; i++) {
+        found = mask_around(b->at[i]->value, arm);
+        found = found ? found : mask_in_block(&b->at[i]->body, arm);
+        found = found ? found : mask_in_block(&b->at[i]->orelse, arm);
+    }
+    return found;
+}
+
+/* k * bk + iota(int32, (bm, bk), 1) < K */
+static tp_str inside_text(tp_analysis *a, const tp_leak *l)
 {
     const tp_operand *o = &a->k->operands[l->operand];
     if (l->dim == o->rank) /* "valid" */
         return (tp_str){NULL, 0};
     const tp_dim *dim = &o->dims[l->dim];
-    tp_buf b = {.arena = a->arena}, read = {.arena = a->arena};
+    tp_buf b = {.arena = a->arena};
     uint32_t lane = 0;
     bool whole = l->read && l->read->nkids == 2 && l->read->kids[1]->kind == TP_N_ELLIPSIS;
     if (!whole || dim->kind != TP_DIM_BLOCKED || o->ref_rank == 0)
         return (tp_str){NULL, 0};
     for (uint32_t d = 0; d < l->dim; d++)
         lane += o->dims[d].kind != TP_DIM_SQUEEZED;
-    tp_print_node(&read, l->read);
     tp_expr start = mk(a, TP_E_MUL, dim->index, dim->block);
     int64_t zero;
-    tp_buf_c(&b, "where(");
     if (!tp_expr_is_const(a->p, tp_expr_normal(a->p, start), &zero) || zero)
         tp_buf_printf(&b, "%.*s + ", TP_FMT(tp_text(a, start)));
     tp_buf_c(&b, "iota(int32, (");
     for (uint32_t d = 0; d < o->ref_rank; d++)
         tp_buf_printf(&b, "%s%.*s", d ? ", " : "", TP_FMT(tp_text(a, o->ref_shape[d])));
-    tp_buf_printf(&b, "%s), %u) < %.*s, %.*s, %.*s)", o->ref_rank == 1 ? "," : "", lane,
-                  TP_FMT(tp_text(a, o->shape[l->dim])), TP_FMT(tp_buf_view(&read)), TP_FMT(neutral(a, l)));
+    tp_buf_printf(&b, "%s), %u) < %.*s", o->ref_rank == 1 ? "," : "", lane, TP_FMT(tp_text(a, o->shape[l->dim])));
     return tp_buf_view(&b);
+}
+
+/* where(inside, x[...], 0); under a mask that leaves such elements out but not all of them its condition is what is
+ * wrong, or lacks a part. */
+static void propose_mask(tp_analysis *a, tp_finding *f, const tp_leak *l)
+{
+    tp_str inside = inside_text(a, l);
+    if (!inside.n) {
+        f->help = TP_S("select before use: where(in_range, value, neutral_element)");
+        return;
+    }
+    tp_buf read = {.arena = a->arena};
+    tp_print_node(&read, l->read);
+    tp_str mask = tp_message(a, "where(%.*s, %.*s, %.*s)", TP_FMT(inside), TP_FMT(tp_buf_view(&read)),
+                             TP_FMT(neutral(a, l)));
+    f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
+    const tp_node *around = mask_in_block(&a->k->body->syntax, l->read);
+    if (around) {
+        tp_loc at = tp_body_loc(a, around->kids[0], NULL);
+        tp_str was = tp_source_text(a, at);
+        f->help = tp_message(a, "the mask `%.*s` does not leave them out: %.*s does", TP_FMT(was), TP_FMT(inside));
+        tp_edit edit = {at.start, at.end, inside};
+        tp_propose(a, f, tp_message(a, "mask by %.*s", TP_FMT(inside)), &edit, 1);
+        edit.text = tp_message(a, "(%.*s) & (%.*s)", TP_FMT(was), TP_FMT(inside));
+        tp_propose(a, f, tp_message(a, "mask by %.*s, too", TP_FMT(inside)), &edit, 1);
+    } else {
+        tp_propose_expr(a, f, f->loc, mask);
+    }
 }
 
 /* load(x, mask)  ->  load(x, mask, other=0) */
@@ -157,19 +204,14 @@ static const tp_axis *forgetful_axis(const tp_analysis *a)
 static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     if (l->birth == TP_BIRTH_OUTSIDE) {
-        tp_str mask = mask_text(a, l);
         f->note = TP_S("JAX does not report this: the hardware reads whatever lies there, interpret=True shows NaN for "
                        "floats and nothing for integers");
-        if (mask.n) {
-            f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
-            tp_propose_expr(a, f, f->loc, mask);
-        } else
-            f->help = TP_S("select before use: where(in_range, value, neutral_element)");
+        propose_mask(a, f, l);
     } else if (l->birth == TP_BIRTH_MASKED) {
         f->help = tp_message(a, "give these lanes a value: load(…, mask, other=%.*s)", TP_FMT(neutral(a, l)));
         propose_other(a, f, l);
     } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
-        f->help = TP_S("write every element of the block before it is copied out, on all paths");
+        flow_advise_store(a, f, l->operand);
     } else if (tp_str_is(a->k->operands[l->operand].name, TP_PRNG_STATE)) {
         f->help = TP_S("call prng_seed before prng_random_bits; with \"parallel\" axes in each step");
     } else if (a->k->operands[l->operand].implied) {

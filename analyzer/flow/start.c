@@ -178,15 +178,66 @@ static uint32_t reduction_axes(tp_analysis *a)
     return first;
 }
 
-/* "j == 0 and k == 0": the first step along these axes and all behind them; empty: cores share the steps of one of
- * them. */
-static tp_str first_step(tp_analysis *a, uint32_t first)
+/* "j == 0 and k == 0": the first step along these axes and all behind them, or the last; empty: cores share the steps of
+ * one of them. */
+static tp_str end_step(tp_analysis *a, uint32_t first, bool last)
 {
     tp_buf axes = {.arena = a->arena};
-    for (uint32_t x = first; x < a->k->naxes; x++)
-        if (!a->k->axes[x].parallel)
-            tp_buf_printf(&axes, "%s%.*s == 0", axes.n ? " and " : "", TP_FMT(a->k->axes[x].name));
+    for (uint32_t x = first; x < a->k->naxes; x++) {
+        tp_str name = a->k->axes[x].name;
+        if (a->k->axes[x].parallel)
+            continue;
+        tp_buf_printf(&axes, "%s%.*s == ", axes.n ? " and " : "", TP_FMT(name));
+        if (last)
+            tp_buf_printf(&axes, "num_programs(%.*s) - 1", TP_FMT(name));
+        else
+            tp_buf_c(&axes, "0");
+    }
     return first < a->k->naxes && !a->k->axes[first].parallel ? tp_buf_view(&axes) : (tp_str){NULL, 0};
+}
+
+static tp_str first_step(tp_analysis *a, uint32_t first)
+{
+    return end_step(a, first, false);
+}
+
+/* What is known of the branches in which a body stores into an operand. */
+typedef struct guarded {
+    tp_str operand;
+    const tp_syntax *branch; /* the only one, by its condition; */
+    uint32_t branches;       /* how many: without one, several, or none */
+} guarded;
+
+static void find_guard(guarded *g, const tp_block *b, const tp_syntax *branch)
+{
+    for (uint32_t i = 0; i < b->len; i++) {
+        const tp_syntax *s = b->at[i];
+        const tp_node *to = s->kind == TP_S_STORE && s->target->kind == TP_N_INDEX ? s->target->kids[0] : NULL;
+        if (to && tp_str_eq(to->text, g->operand) && (!branch || branch != g->branch)) {
+            g->branch = branch;
+            g->branches += branch ? 1 : 2;
+        }
+        find_guard(g, &s->body, s->kind == TP_S_IF ? s : branch);
+        find_guard(g, &s->orelse, s->kind == TP_S_IF ? NULL : branch);
+    }
+}
+
+void flow_advise_store(tp_analysis *a, tp_finding *f, uint32_t operand)
+{
+    guarded g = {.operand = a->k->operands[operand].name};
+    f->help = TP_S("write every element of the block before it is copied out, on all paths");
+    find_guard(&g, &a->k->body->syntax, NULL);
+    if (g.branches != 1)
+        return;
+    tp_loc at = tp_body_loc(a, g.branch->value, g.branch);
+    tp_str when = tp_source_text(a, at), last = end_step(a, reduction_axes(a), true);
+    f->help = tp_message(a, "it is written only where `%.*s`: write it on all paths", TP_FMT(when));
+    if (!last.n)
+        return;
+    tp_edit edit = {at.start, at.end, last};
+    f->help = tp_message(a, "it is written only where `%.*s`: write it in the last step on each block, where `%.*s`",
+                         TP_FMT(when), TP_FMT(last));
+    tp_propose(a, f, tp_message(a, "write it where `%.*s`, not where `%.*s`", TP_FMT(last), TP_FMT(when)), &edit, 1);
 }
 
 tp_str flow_first_on_block(tp_analysis *a, uint32_t operand)

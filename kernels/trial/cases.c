@@ -546,6 +546,35 @@ static bool few_sizes(picking *p, const tp_kernel *k, double most_effort, int64_
     return true;
 }
 
+/* The same sizes with one of them otherwise. */
+static void add_with(picking *p, uint32_t kernel, const int64_t *env, const tp_size *s, int64_t value)
+{
+    const tp_kernel *k = p->spec->kernels[0];
+    int64_t *one = tp_env_copy(p->c->arena, k, env);
+    tp_str why;
+    one[s->sym] = value;
+    if (value != env[s->sym] && tp_in_domain(k, one, &why))
+        add_case(p, kernel, NULL, 0, one);
+}
+
+/* Another size's name may do in place of a size's own where both are alike: each other choice, */
+static void add_choices(picking *p, uint32_t kernel, const int64_t *env)
+{
+    const tp_kernel *k = p->spec->kernels[0];
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        for (uint32_t c = 0; c < k->sizes[i].nchoices; c++)
+            add_with(p, kernel, env, &k->sizes[i], k->sizes[i].choices[c]);
+}
+
+/* ... and each size at its least. */
+static void add_least(picking *p, uint32_t kernel, const int64_t *env)
+{
+    const tp_kernel *k = p->spec->kernels[0];
+    for (uint32_t i = 0; i < k->nsizes; i++)
+        if (k->sizes[i].kind == TP_SIZE_RANGE)
+            add_with(p, kernel, env, &k->sizes[i], tp_size_least(&k->sizes[i]));
+}
+
 tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort)
 {
     tp_cases all = {0}, out = {0};
@@ -555,10 +584,17 @@ tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double 
     tp_str why;
     if (at)
         tp_bind_sizes(s->kernels[0], at, env);
-    if (at && tp_in_domain(s->kernels[0], env, &why))
+    bool is_at = at && tp_in_domain(s->kernels[0], env, &why);
+    if (is_at) {
         add_case(&p, kernel, NULL, FEW, env); /* other numbers than those below: a sign may hide a difference */
-    if (few_sizes(&p, s->kernels[0], most_effort, env))
+        add_choices(&p, kernel, env);
+    }
+    if (few_sizes(&p, s->kernels[0], most_effort, env)) {
         add_case(&p, kernel, NULL, 0, env);
+        if (!is_at)
+            add_choices(&p, kernel, env);
+        add_least(&p, kernel, env);
+    }
     for (uint32_t i = 1; i < FEW && s->kernels[kernel]->ntables; i++) /* tables of one draw may hide a difference */
         add_case(&p, kernel, NULL, i, NULL);
     for (uint32_t i = 0; i < all.len; i++) {
