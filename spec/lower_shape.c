@@ -229,6 +229,11 @@ static tp_vid call_slice(tp_lower *l, tp_prim prim, const tp_node *n)
         step[d] = strides ? literal_at_least(l, strides[d], 1, "the stride of a slice") : 1;
         dims[d] = step[d] == 1 ? span : tp_op2(p, TP_E_CDIV, span, tp_const(p, step[d]));
         bool to_end = lower_same_dim(l, to, x->dims[d]), all = to_end && tp_expr_is_const(p, from[d], &lo) && lo == 0;
+        int64_t past;
+        if (tp_expr_is_const(p, tp_op2(p, TP_E_SUB, to, x->dims[d]), &past) && past > 0)
+            lower_fail(l, n, NULL, "elements %.*s to %.*s of dimension %u, which has %.*s",
+                       TP_FMT(tp_expr_text(p, from[d])), TP_FMT(tp_expr_text(p, to)), d,
+                       TP_FMT(tp_expr_text(p, x->dims[d])));
         if (!all && !(lower_never_negative(l, from[d]) && lower_never_negative(l, span) &&
                       (to_end || lower_never_negative(l, tp_op2(p, TP_E_SUB, x->dims[d], to)))))
             lower_fail(l, n, "slice refs with ds(start, size); values between literal bounds, or such as 2 and M + 2",

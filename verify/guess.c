@@ -120,6 +120,45 @@ static void guess_axis(guesser *g)
     }
 }
 
+/* max(x, axis=1)  ->  max(x, axis=1, keepdims=True) */
+static void guess_keepdims(guesser *g)
+{
+    static const char *const REDUCTIONS[] = {"sum(", "max(", "min(", "mean(", "prod(", "argmax(", "argmin("};
+    for (uint32_t at = g->from; at < g->to; at++)
+        for (size_t i = 0; i < sizeof REDUCTIONS / sizeof *REDUCTIONS; i++) {
+            uint32_t end = begins(g, at, REDUCTIONS[i]) ? end_of_call(g, at + (uint32_t)strlen(REDUCTIONS[i])) : g->to;
+            tp_str call = part(g, at, end);
+            if (end == g->to || !names(call, "axis=") || names(call, "keepdims"))
+                continue;
+            tp_edit edit = {end, end, TP_S(", keepdims=True")};
+            add(g, tp_printf(g->j->arena, "keep the dimension: %.*s, keepdims=True)", TP_FMT(call)), &edit, 1);
+        }
+}
+
+/* o[...] = acc[...]  ->  o[...] = acc[...].astype(T), the dtype of o as it is written */
+static void guess_cast(guesser *g)
+{
+    static const char *const LISTS[] = {"outputs", "scratch"};
+    tp_str value = part(g, g->f->loc.start, g->f->loc.end), store = part(g, g->from, g->to);
+    for (size_t l = 0; l < 2; l++) {
+        const tp_json *list = tp_json_get(g->doc, LISTS[l]);
+        for (uint32_t i = 0; list && list->type == TP_J_ARRAY && i < list->u.items.n; i++) {
+            const tp_json *name = tp_json_get(list->u.items.at[i], "name"),
+                          *dtype = tp_json_get(list->u.items.at[i], "dtype");
+            if (!name || !dtype || name->type != TP_J_STRING || dtype->type != TP_J_STRING ||
+                store.n <= name->u.string.n || memcmp(store.p, name->u.string.p, name->u.string.n) != 0 ||
+                store.p[name->u.string.n] != '[')
+                continue;
+            tp_edit edit = {g->f->loc.start, g->f->loc.end,
+                            tp_printf(g->j->arena, names(value, " ") ? "(%.*s).astype(%.*s)" : "%.*s.astype(%.*s)",
+                                      TP_FMT(value), TP_FMT(dtype->u.string))};
+            add(g,
+                tp_printf(g->j->arena, "cast to the dtype of `%.*s`: %.*s", TP_FMT(name->u.string), TP_FMT(edit.text)),
+                &edit, 1);
+        }
+    }
+}
+
 /* The shape of scratch that the line names: that of another block. */
 static void guess_scratch(guesser *g)
 {
@@ -152,6 +191,8 @@ static void guess_types(guesser *g)
 {
     bool integers = names(g->f->message, "int8") || names(g->f->message, "int32");
     guess_accumulator(g, integers ? "int32" : "float32");
+    guess_keepdims(g);
+    guess_cast(g);
     guess_axis(g);
     guess_transpose(g);
     guess_scratch(g);

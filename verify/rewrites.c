@@ -10,10 +10,11 @@ typedef struct writer {
     uint8_t rank; /* the one that is wanted now */
     uint32_t most;
     tp_rewrites out;
-    uint32_t naxes, nnames, nrefs, nbuffers, nfactors, nblocks, nfloats, nints; /* of: */
-    tp_str names[MOST_NAMES];              /* axes, then what the body assigned so far */
-    bool counts[MOST_NAMES];               /* of a name: it is made of axes and positions */
-    tp_str refs[MOST_NAMES];               /* operands and scratch, the buffers; then tables */
+    uint32_t naxes, ngiven, nnames, nrefs, nbuffers, nsizes, nfactors, nblocks, nfloats, nints; /* of: */
+    tp_str names[MOST_NAMES]; /* axes, constants (which are given), then what the body assigned so far */
+    bool counts[MOST_NAMES];  /* of a name: it is made of axes and positions */
+    tp_str refs[MOST_NAMES];  /* operands and scratch, the buffers; then tables */
+    tp_str sizes[MOST_NAMES];
     tp_str factors[MOST_FACTORS];          /* calls and names that the body multiplies by */
     tp_str blocks[MOST_FACTORS];           /* extents of blocks: numbers and names of sizes */
     double floats[MOST_NUMBERS];           /* that stand in the body or the reference */
@@ -209,6 +210,9 @@ static void add_block(writer *w, const tp_json *v)
 
 static void collect_operands(writer *w, const tp_json *doc)
 {
+    const tp_json *sizes = tp_json_get(doc, "sizes");
+    for (uint32_t i = 0; sizes && sizes->type == TP_J_OBJECT && i < sizes->u.items.n && i < MOST_NAMES; i++)
+        w->sizes[w->nsizes++] = sizes->u.items.at[i]->key;
     static const char *const LISTS[] = {"inputs", "outputs", "scratch", "scalar_prefetch"};
     enum { BUFFERS = 3 }; /* of these lists */
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
@@ -298,6 +302,15 @@ static void rewrite_operator(writer *w, const tp_node *n, place p)
     }
     if (n->op == TP_O_SUB || n->op == TP_O_TRUEDIV)
         put_operator(w, 0, p, operand(w, n->kids[1], n->op, 0), n->op, operand(w, n->kids[0], n->op, 1));
+    for (uint32_t i = 0; n->op == TP_O_MUL && i < 2; i++) { /* (a + b) * c  ->  a * c + b, a + b * c */
+        const tp_node *sum = n->kids[i], *factor = n->kids[!i];
+        for (uint32_t t = 0; sum->kind == TP_N_BINARY && (sum->op == TP_O_ADD || sum->op == TP_O_SUB) && t < 2; t++) {
+            tp_str scaled = tp_printf(w->c->arena, "%.*s * %.*s", TP_FMT(operand(w, sum->kids[t], TP_O_MUL, 0)),
+                                      TP_FMT(operand(w, factor, TP_O_MUL, 1))),
+                   other = operand(w, sum->kids[!t], sum->op, !t);
+            put_operator(w, 0, p, t ? other : scaled, sum->op, t ? scaled : other);
+        }
+    }
     for (uint32_t i = 0; n->op == TP_O_ADD && i < 2; i++) /* a sum that is not scaled as its sibling is */
         for (uint32_t f = 0; (n->kids[i]->kind == TP_N_NAME || n->kids[i]->kind == TP_N_INDEX) && f < w->nfactors; f++)
             put_operator(w, 0, place_of_kid(w, n, i), text_of(w, n->kids[i]), TP_O_MUL, w->factors[f]);
@@ -381,6 +394,8 @@ static void rewrite_value(writer *w, const tp_node *n, place p)
     tp_loc at = p.at;
     tp_str factor = operand(w, n, TP_O_MUL, 0);
     bool counts = is_position(w, n);
+    for (uint32_t i = 0; n->kind == TP_N_NAME && has_name(w->sizes, w->nsizes, n->text) && i < w->nsizes; i++)
+        put(w, 1, at, "%.*s", TP_FMT(w->sizes[i]));
     for (uint32_t i = 0; i < w->nnames; i++)
         if (w->counts[i] == counts)
             put(w, 1, at, "%.*s", TP_FMT(w->names[i]));
@@ -467,10 +482,57 @@ static void rewrite_store(writer *w, const tp_syntax *s)
         rewrite_value(w, s->value, all);
 }
 
+static bool mentions(const tp_node *n, tp_str name)
+{
+    bool any = n && n->kind == TP_N_NAME && tp_str_eq(n->text, name);
+    for (uint32_t i = 0; n && i < n->nkids && !any; i++)
+        any = mentions(n->kids[i], name);
+    return any;
+}
+
+/* Does a store into a ref, that the other statement reads? */
+static bool stores_for(const tp_syntax *a, const tp_syntax *b)
+{
+    const tp_node *ref = a->kind == TP_S_STORE && a->target->kind == TP_N_INDEX ? a->target->kids[0] : NULL;
+    return ref && ref->kind == TP_N_NAME && (b->kind == TP_S_STORE || b->kind == TP_S_ASSIGN) &&
+           mentions(b->value, ref->text);
+}
+
+/* Its text, without what it is indented by. */
+static tp_str statement_of(const writer *w, const tp_syntax *s)
+{
+    tp_str text = {w->c->source->text.p + s->line->loc.start + 1, s->line->loc.end - s->line->loc.start - 2};
+    while (text.n && *text.p == ' ')
+        text = (tp_str){text.p + 1, text.n - 1};
+    return text;
+}
+
+/* m[...] = t; l[...] = l[...] * exp(m[...] - t)  ->  in the other order */
+static void exchange_statements(writer *w, const tp_syntax *a, const tp_syntax *b)
+{
+    enum { QUOTE = '"' };
+    const tp_loc first = a->line->loc, second = b->line->loc;
+    const char *text = w->c->source->text.p;
+    if (!is_wanted(w, 0) || second.start <= first.end || (!stores_for(a, b) && !stores_for(b, a)) ||
+        memchr(text + first.end, QUOTE, second.start - first.end)) /* a statement over several lines */
+        return;
+    tp_str one = {text + first.start, first.end - first.start},
+           other = {text + second.start, second.end - second.start},
+           between = {text + first.end, second.start - first.end};
+    tp_rewrite r = {.edit = {first.start, second.end,
+                             tp_printf(w->c->arena, "%.*s%.*s%.*s", TP_FMT(other), TP_FMT(between), TP_FMT(one))},
+                    .title = tp_printf(w->c->arena, "put `%.*s` before `%.*s`", TP_FMT(statement_of(w, b)),
+                                       TP_FMT(statement_of(w, a))),
+                    .place = {first.start, second.end, first.pointer}};
+    tp_push(w->c->arena, w->out, r);
+}
+
 static void rewrite_block(writer *w, const tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
+        if (i + 1 < b->len)
+            exchange_statements(w, s, b->at[i + 1]);
         if (s->value)
             rewrite_expression(w, s->value, place_of(w, s->value, 0));
         if (s->kind == TP_S_IF)
@@ -654,7 +716,8 @@ static void rewrite_around(writer *w, const tp_json *doc)
 tp_rewrites tp_rewrites_of(tp_ctx *c, const tp_json *doc, uint32_t most)
 {
     writer w = {.c = c, .most = most};
-    const tp_json *grid = items(doc, "grid"), *body = items(doc, "kernel"), *reference = items(doc, "reference");
+    const tp_json *grid = items(doc, "grid"), *body = items(doc, "kernel"), *reference = items(doc, "reference"),
+                  *constants = tp_json_get(doc, "constants");
     tp_block program = {0};
     if (body)
         program = tp_parse_program(c, body);
@@ -670,8 +733,11 @@ tp_rewrites tp_rewrites_of(tp_ctx *c, const tp_json *doc, uint32_t most)
             add_name(&w, name->u.string, true);
     }
     w.naxes = w.nnames;
+    for (uint32_t i = 0; constants && constants->type == TP_J_OBJECT && i < constants->u.items.n; i++)
+        add_name(&w, constants->u.items.at[i]->key, false);
+    w.ngiven = w.nnames;
     for (w.rank = 0; w.rank <= LAST_RANK; w.rank++) {
-        w.nnames = w.naxes;
+        w.nnames = w.ngiven;
         uint32_t from = w.out.len;
         rewrite_around(&w, doc);
         rewrite_block(&w, &program);

@@ -163,8 +163,8 @@ static void propose_mask(tp_analysis *a, tp_finding *f, const tp_leak *l)
     }
     tp_buf read = {.arena = a->arena};
     tp_print_node(&read, l->read);
-    tp_str mask = tp_message(a, "where(%.*s, %.*s, %.*s)", TP_FMT(inside), TP_FMT(tp_buf_view(&read)),
-                             TP_FMT(neutral(a, l)));
+    tp_str mask =
+        tp_message(a, "where(%.*s, %.*s, %.*s)", TP_FMT(inside), TP_FMT(tp_buf_view(&read)), TP_FMT(neutral(a, l)));
     f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
     const tp_node *around = mask_in_block(&a->k->body->syntax, l->read);
     if (around) {

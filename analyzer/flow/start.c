@@ -178,8 +178,8 @@ static uint32_t reduction_axes(tp_analysis *a)
     return first;
 }
 
-/* "j == 0 and k == 0": the first step along these axes and all behind them, or the last; empty: cores share the steps of
- * one of them. */
+/* "j == 0 and k == 0": the first step along these axes and all behind them, or the last; empty: cores share the steps
+ * of one of them. */
 static tp_str end_step(tp_analysis *a, uint32_t first, bool last)
 {
     tp_buf axes = {.arena = a->arena};

@@ -32,7 +32,8 @@ typedef TP_VEC(tp_case) tp_cases;
  * domain. */
 tp_cases tp_cases_read(tp_ctx *c, const tp_spec *s, uint32_t per_kernel);
 /* One or a few, for E1 on normal inputs, each of which moves `most_effort` elements at most: at the sizes of `at` (or
- * NULL), and one past a block in each size or not less than 3, and that with one size otherwise; for the dtype combination of `at` or the first. */
+ * NULL), and one past a block in each size or not less than 3, and that with one size otherwise; for the dtype
+ * combination of `at` or the first. */
 tp_cases tp_cases_few(tp_ctx *c, const tp_spec *s, const tp_witness *at, double most_effort);
 /* Does each lie in the domain of its kernel? For tp_assert(). */
 bool tp_cases_hold(const tp_cases *cases);
