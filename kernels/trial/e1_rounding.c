@@ -67,8 +67,8 @@ static void digest(tp_trial *x, const tp_operand *o, const tp_tensor *t)
 }
 
 /* Beyond the tolerance: as much as the reference loses where it computes in float32 itself is no fault of a kernel. */
-static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result want, const tp_tensor **single,
-                      tp_output_diff *d)
+static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
+                      const tp_tensor **single, tp_output_diff *d)
 {
     const tp_kernel *k = x->c->kernel;
     bool asks = d->tier == TP_TIER_EQUAL && d->rounding > 1 && isfinite(d->rounding) && k->tolerance == 0 &&
@@ -76,6 +76,10 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
     if (asks && !*single)
         *single = tp_trial_in_single(x, e);
     if (!asks || !*single || (*single)[i].n != want.data->n)
+        return;
+    d->rounding = tp_rounding_beside(k, x->c->env, i, &(*single)[i], got, want);
+    d->rounding_of_counts = fmin(d->rounding_of_counts, d->rounding);
+    if (!(d->rounding > 1))
         return;
     d->allowed = tp_allowed_for(k, x->c->env, i, &(*single)[i], want);
     d->rounding /= d->allowed;
@@ -141,7 +145,7 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
         tp_result got = {&e->arrays[k->ninputs + i], &e->got_meaning[k->ninputs + i]},
                   want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
         tp_compare(x->keep, k, x->c->env, i, got, want, !first, &d);
-        allow_for(x, e, i, want, &single, &d);
+        allow_for(x, e, i, got, want, &single, &d);
         judge_range(x, e, i, got, want, family, &single, &d);
         if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
             d.tier = TP_TIER_INCONCLUSIVE;

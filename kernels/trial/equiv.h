@@ -357,6 +357,10 @@ double tp_tolerance(const tp_kernel *k);
 /* How many times the tolerance of a float output is allowed where the reference, its own formula computed in float32
  * (`single`), is off by so much of what it says over the reals: up to 2^-10 of an output's size. At least 1. */
 double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result want);
+/* What rounding costs a float output, in units of the tolerance, where its numbers are not those of `single`: else no
+ * kernel that computes the formula has others. */
+double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result got,
+                          tp_result want);
 /* Does a loop of the body end where floats decide, as one that turns until a result is close enough? Such a kernel is
  * another function over the reals than what it approximates: within the tolerance, nothing follows. */
 bool tp_approximates(const tp_kernel *k);
