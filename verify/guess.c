@@ -131,7 +131,7 @@ static void guess_keepdims(guesser *g)
             if (end == g->to || !names(call, "axis=") || names(call, "keepdims"))
                 continue;
             tp_edit edit = {end, end, TP_S(", keepdims=True")};
-            add(g, tp_printf(g->j->arena, "keep the dimension: %.*s, keepdims=True)", TP_FMT(call)), &edit, 1);
+            add(g, tp_printf(g->j->arena, "keep the dimension: `%.*s, keepdims=True)`", TP_FMT(call)), &edit, 1);
         }
 }
 
@@ -153,7 +153,8 @@ static void guess_cast(guesser *g)
                             tp_printf(g->j->arena, names(value, " ") ? "(%.*s).astype(%.*s)" : "%.*s.astype(%.*s)",
                                       TP_FMT(value), TP_FMT(dtype->u.string))};
             add(g,
-                tp_printf(g->j->arena, "cast to the dtype of `%.*s`: %.*s", TP_FMT(name->u.string), TP_FMT(edit.text)),
+                tp_printf(g->j->arena, "cast to the dtype of `%.*s`: `%.*s`", TP_FMT(name->u.string),
+                          TP_FMT(edit.text)),
                 &edit, 1);
         }
     }
@@ -208,7 +209,7 @@ static void guess_maximum(guesser *g)
             continue;
         for (int axis = 1; axis >= 0; axis--) {
             tp_edit edit = {end, end, tp_printf(g->j->arena, " - max(%.*s, axis=%d, keepdims=True)", TP_FMT(e), axis)};
-            add(g, tp_printf(g->j->arena, "subtract the maximum first: exp(%.*s%.*s)", TP_FMT(e), TP_FMT(edit.text)),
+            add(g, tp_printf(g->j->arena, "subtract the maximum first: `exp(%.*s%.*s)`", TP_FMT(e), TP_FMT(edit.text)),
                 &edit, 1);
         }
     }

@@ -105,24 +105,34 @@ static tp_str neutral(tp_analysis *a, const tp_leak *l)
     return flow_neutral(a, l->through, a->k->operands[l->operand].dtype);
 }
 
-/* The call of where() whose first arm a node is; NULL: there is none. */
-static const tp_node *mask_around(const tp_node *n, const tp_node *arm)
+/* A read, and the name of the local that it is assigned to; empty: none. */
+typedef struct masked {
+    const tp_node *read;
+    tp_str name;
+} masked;
+
+/* The call of where() whose first arm it is; NULL: there is none. */
+static const tp_node *mask_around(const tp_node *n, const masked *m)
 {
-    const tp_node *found = NULL;
-    if (n && n->kind == TP_N_CALL && tp_str_is(n->text, "where") && n->nkids == 3 && n->kids[1] == arm)
+    const tp_node *found = NULL, *arm = n && n->kind == TP_N_CALL && n->nkids == 3 ? n->kids[1] : NULL;
+    if (arm && tp_str_is(n->text, "where") &&
+        (arm == m->read || (m->name.n && arm->kind == TP_N_NAME && tp_str_eq(arm->text, m->name))))
         return n;
     for (uint32_t i = 0; n && i < n->nkids && !found; i++)
-        found = mask_around(n->kids[i], arm);
+        found = mask_around(n->kids[i], m);
     return found;
 }
 
-static const tp_node *mask_in_block(const tp_block *b, const tp_node *arm)
+static const tp_node *mask_in_block(const tp_block *b, masked *m)
 {
     const tp_node *found = NULL;
     for (uint32_t i = 0; i < b->len && !found; i++) {
-        found = mask_around(b->at[i]->value, arm);
-        found = found ? found : mask_in_block(&b->at[i]->body, arm);
-        found = found ? found : mask_in_block(&b->at[i]->orelse, arm);
+        const tp_syntax *s = b->at[i];
+        if (s->kind == TP_S_ASSIGN && s->value == m->read)
+            m->name = s->target->text;
+        found = mask_around(s->value, m);
+        found = found ? found : mask_in_block(&s->body, m);
+        found = found ? found : mask_in_block(&s->orelse, m);
     }
     return found;
 }
@@ -166,7 +176,8 @@ static void propose_mask(tp_analysis *a, tp_finding *f, const tp_leak *l)
     tp_str mask =
         tp_message(a, "where(%.*s, %.*s, %.*s)", TP_FMT(inside), TP_FMT(tp_buf_view(&read)), TP_FMT(neutral(a, l)));
     f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
-    const tp_node *around = mask_in_block(&a->k->body->syntax, l->read);
+    masked m = {.read = l->read};
+    const tp_node *around = mask_in_block(&a->k->body->syntax, &m);
     if (around) {
         tp_loc at = tp_body_loc(a, around->kids[0], NULL);
         tp_str was = tp_source_text(a, at);

@@ -131,8 +131,11 @@ static void suggest_block(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
     if (next == b || tp_claim_decide(a, &fixed).verdict != TP_PROVEN)
         return;
     propose_block(a, f, o, d, b, next);
-    f->help = tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next,
-                         (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
+    int64_t whole;
+    bool all = tp_expr_is_const(a->p, o->shape[d], &whole) && whole == next;
+    f->help = all ? tp_message(a, "use the whole dimension, %lld", (long long)whole)
+                  : tp_message(a, "use %lld (a multiple of %lld), or the whole dimension %.*s", (long long)next,
+                               (long long)tile, TP_FMT(tp_text(a, o->shape[d])));
 }
 
 static bool check_goal(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr goal, int64_t tile, const char *who,

@@ -168,4 +168,4 @@ def test_a_carry_that_is_not_rescaled():
     found = next(f for f in tileproof.verify(attention, lambda q, k: jax.nn.softmax(q @ k.T, axis=1) @ k, X[:8, :8], X[:16, :16].reshape(32, 8)).findings
                  if f.verdict == "violated" and f.rule == "TP701")
     place = line_of(test_a_carry_that_is_not_rescaled, "# carry")
-    assert f"test_parting.py:{place}" in found.python and "* exp(" in found.help and "then results agree" in found.help, found
+    assert f"test_parting.py:{place}" in found.python and "* jnp.exp(" in found.help and "then results agree" in found.help, found

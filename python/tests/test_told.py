@@ -247,7 +247,7 @@ def total(x):
 
 def test_a_fix_that_was_tried_is_told():
     f = found(tileproof.check(total, X), "TP404")
-    assert f.help == "start with `if k == 0: acc[...] = 0` (all rules re-checked)", f
+    assert f.help == "start with `acc[...] = 0` under `@pl.when(pl.program_id(1) == 0)` (all rules re-checked)", f
 
 
 def test_what_calls_share_is_told_once():

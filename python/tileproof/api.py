@@ -11,11 +11,12 @@ import re
 import tempfile
 from typing import Any, Callable, ClassVar, Iterator, Mapping, Sequence
 
-from . import binary, places
+from . import binary, places, words
 from .errors import NotExecuted, TileproofError, Unsupported
 
 
 WINDOWS = ("TP101", "TP401", "TP402", "TP403")  # rules about windows and steps: either may be what is wrong
+TRIED = " (all rules re-checked)"
 COLORS = {"proven": "green", "tested": "green", "violated": "firebrick", "vacuous": "firebrick", "not imported": "firebrick", "unknown": "darkorange"}
 
 
@@ -120,10 +121,15 @@ class Report:
     def of(self, *verdicts: str) -> list[Finding]:
         return [f for f in self.findings if f.verdict in verdicts]
 
+    @property
+    def violations(self) -> int:
+        """How many findings are violations."""
+        return len(self.of("violated", "vacuous"))
+
     def __str__(self) -> str:
         proven = len(self.of("proven"))
         bad, unknown, advice = self.of("violated", "vacuous"), self.of("unknown"), self.of("advice")
-        head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {len(bad)} violated, {proven} proven, {len(unknown)} unknown"
+        head = f"tileproof, {self.scope}: {len(self.specs)} kernel{'s' if len(self.specs) != 1 else ''}, {self.violations} violated, {proven} proven, {len(unknown)} unknown"
         if advice:
             head += f", {len(advice)} advice"
         if self.refused:
@@ -173,7 +179,7 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
         if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
             text["help"] = _fix(spec, fix, f, lines)
-        text["help"] = HOLDS.sub(_values, text["help"])
+        text["help"] = words.spoken(spec, text["help"], _is_of_body(f))
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
@@ -190,26 +196,29 @@ def _told(findings: list[Finding]) -> list[str]:
     semicolon there is how far it got."""
     times = collections.Counter(map(str, findings))
     kinds: dict[tuple[str, ...], list[Finding]] = {}
+    seen = dict[tuple[str, ...], list[Finding]]()
     for f in {str(f): f for f in findings}.values():
+        if f.verdict == "violated" and f.help.endswith(TRIED):  # one change mends them
+            same = f.kernel, f.rule, f.help, f.python or ""
+            seen.setdefault(same, []).append(f)
+            kinds.setdefault(same, seen[same][:1])
+            continue
         kinds.setdefault((f.kernel, f.rule, f.reason.partition(";")[0]) if f.verdict == "unknown" and f.reason else (str(f),), []).append(f)
     out = []
-    for alike in kinds.values():
+    for kind, alike in kinds.items():
         folds = len(alike) > 2
         for f in alike[:1] if folds else alike:
             n = times[str(f)]
-            out.append(str(f) + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else ""))
+            also = ", ".join(f"`{g.subject}`" for g in seen.get(kind, [])[1:])
+            out.append(str(f) + (f"\n  also: {also}" if also else "") + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else ""))
         if folds:
             out[-1] += f"\n  {len(alike) - 1} more findings of this kind; .of(\"unknown\") lists all"
     return out
 
 
-# The help of a table of which nothing is said, as the program writes it, and as a caller of Python says it.
-HOLDS = re.compile(r'declare what `(\w+)` holds: "values": \{"min": (-?\d+), "max": "([^"]+)"\}')
-
-
-def _values(m: re.Match[str]) -> str:
-    name, least, most = m.groups()
-    return f'declare what `{name}` holds: values={{"{name}": ({least}, {most if most.isdecimal() else repr(most)})}}'
+def _is_of_body(f: dict[str, Any]) -> bool:
+    """Is it about what the kernel function does? Its place is in there, or what it proposes is."""
+    return "/kernel/" in (f.get("pointer") or "") or "can be unwritten when" in f["message"]
 
 
 def _unquoted(text: str) -> str:
@@ -221,7 +230,7 @@ def _fix(spec: dict[str, Any], fix: dict[str, Any], f: dict[str, Any], lines: li
     text = "\n".join(lines)
     edited = places.of_line(spec, text, text.encode()[:fix["edits"][0]["start"]].count(b"\n") + 1) if fix["edits"] else None
     where = f", at {places.shown(edited)}" if edited and edited not in (places.of_pointer(spec, ""), places.of_finding(spec, f, lines)) else ""
-    return f"{places.named(spec, fix['title'])}{where} (all rules re-checked)"
+    return f"{places.named(spec, fix['title'])}{where}{TRIED}"
 
 
 def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True,
@@ -414,11 +423,12 @@ def _worst(a: Any, b: Any, wrong: Any) -> str:
 def _blame(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[Any, ...], calls: int, differs: Callable[..., str | None]) -> str:
     """Where the difference begins, as more lines: what `verify` finds of the only call of fn; the change of one of its
     kernels that makes them agree; else where the outputs of an only call are written."""
-    from . import importer, parting
+    from . import importer, jaxpr, parting
+    from . import reference as references
 
     specs, _ = importer.read(fn, *args)
     try:
-        if calls == 1:
+        if calls == 1 and not references.beside(jaxpr.trace(fn, args)):  # else the kernel is not what the reference is of
             spec, = importer.from_pallas(fn, *args, reference=reference)
             found = [f for f in findings(spec, binary.report("verify", spec, "--timeout", "20")) if f.rule.startswith("TP7") and f.verdict == "violated"]
             if found:

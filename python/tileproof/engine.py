@@ -70,5 +70,5 @@ def said(spec: dict[str, Any], text: str, stderr: str) -> str:
     def place(m: Any) -> str:
         return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
 
-    told = re.sub(r"^tileproof: \S*kernel\.tile\.json: ", "", places.named(spec, stderr.strip()))
+    told = re.sub(r"^tileproof: \S*kernel\.tile\.json: |\nno output was written;.*", "", places.named(spec, stderr.strip()))
     return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, told)

@@ -13,7 +13,7 @@ import pathlib
 import tempfile
 from typing import Any, Callable
 
-from . import binary, capture, engine, importer, places
+from . import binary, capture, engine, importer, places, words
 from . import jaxpr as jx
 from .errors import TileproofError
 from .rewriting import every_equation
@@ -125,4 +125,4 @@ def _said(spec: dict[str, Any], text: bytes, r: dict[str, Any]) -> str:
     before = " ".join(text[r["start"]:r["end"]].decode().split())
     place = places.of_finding(spec, r, text.decode().splitlines())
     said = places.named(spec, f"in {spec['name']}, write `{' '.join(r['text'].split())}` in place of `{before}`: then results agree with these arguments")
-    return f"\n  at {places.shown(place)}\n  help: {said}"
+    return f"\n  at {places.shown(place)}\n  help: {words.spoken(spec, said, '/kernel/' in (r.get('pointer') or ''))}"

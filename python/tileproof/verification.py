@@ -57,6 +57,11 @@ class Verification(api.Report):
         return self.rules and self.equivalence
 
     @property
+    def violations(self) -> int:
+        """How many findings are violations; where none is, how many functions differ from their references."""
+        return super().violations or sum(v == "violated" for v in self.compared.values())
+
+    @property
     def wrong(self) -> bool:
         """Something is violated, different, undecided or not imported: more
         than that a reference is missing."""

@@ -1,0 +1,113 @@
+"""What is proposed in a report, in the words of Python, and which kernel it is about."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+import tileproof
+from tileproof import words
+
+F32 = jnp.float32
+X = jax.ShapeDtypeStruct((16, 128), F32)
+
+
+def rows(body, *inputs, out=X, block=(8, 128), steps=2, index=lambda i: (i, 0)):
+    """A call that walks over rows."""
+    spec = pl.BlockSpec(block, index)
+    return pl.pallas_call(body, grid=(steps,), in_specs=[spec] * len(inputs), out_specs=pl.BlockSpec(block, lambda i: (i, 0)), out_shape=jax.ShapeDtypeStruct(out.shape, out.dtype))(*inputs)
+
+
+def product(x, y, body, semantics=("parallel", "parallel", "arbitrary")):
+    n = pl.cdiv(x.shape[1], 128)
+    return pl.pallas_call(body, grid=(2, 1, n), in_specs=[pl.BlockSpec((128, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 128), lambda i, j, k: (k, j))],
+                          out_specs=pl.BlockSpec((128, 128), lambda i, j, k: (i, j)), out_shape=jax.ShapeDtypeStruct((256, 128), F32),
+                          scratch_shapes=[pltpu.VMEM((128, 128), F32)], compiler_params=pltpu.CompilerParams(dimension_semantics=semantics))(x, y)
+
+
+def body_of(when=lambda k, n: k == n - 1, start=True, mask=None):
+    def body(x, y, o, acc):
+        k = pl.program_id(2)
+        if start:
+            pl.when(k == 0)(lambda: acc.__setitem__(..., jnp.zeros_like(acc)))
+        a, b = (x[...], y[...]) if mask is None else mask(k, x[...], y[...])
+        acc[...] += jnp.dot(a, b, preferred_element_type=F32)
+        pl.when(when(k, pl.num_programs(2)))(lambda: o.__setitem__(..., acc[...]))
+
+    return body
+
+
+def masked(k, a, b):
+    """Both by rows, where the first needs columns."""
+    at = k * 128 + jax.lax.broadcasted_iota(jnp.int32, (128, 128), 0)
+    return jnp.where(at < 300, a, 0), jnp.where(at < 300, b, 0)
+
+
+def shared(e):
+    return e / e.sum(1, keepdims=True)
+
+
+A, B = (jax.ShapeDtypeStruct(s, F32) for s in ((256, 384), (384, 128)))
+SHORT = [jax.ShapeDtypeStruct(s, F32) for s in ((256, 300), (300, 128))]
+START = "start with `acc[...] = 0` under `@pl.when(pl.program_id(2) == 0)`, at "
+LAST = "write it where `pl.program_id(2) == pl.num_programs(2) - 1`, not where "
+COLUMNS = "mask by pl.program_id(2) * 128 + jax.lax.broadcasted_iota(jnp.int32, (128, 128), 1) < 300, at "
+
+
+@pytest.mark.parametrize("rule, help, call", [
+    ("TP404", START, lambda: tileproof.check(lambda x, y: product(x, y, body_of(start=False)), A, B)),
+    ("TP401", LAST, lambda: tileproof.check(lambda x, y: product(x, y, body_of(lambda k, n: k == n)), A, B)),
+    ("TP501", COLUMNS, lambda: tileproof.verify(lambda x, y: product(x, y, body_of(mask=masked)), jnp.matmul, *SHORT)),
+    ("TP403", 'declare `k` "arbitrary" in dimension_semantics', lambda: tileproof.check(lambda x, y: product(x, y, body_of(), ("parallel",) * 3), A, B)),
+    ("TP701", "write `1e-06` in place of `1e-05`", lambda: tileproof.verify(
+        lambda x: rows(lambda x, o: o.__setitem__(..., x[...] * jax.lax.rsqrt((x[...] ** 2).mean(1, keepdims=True) + 1e-5)), x),
+        lambda x: x * jax.lax.rsqrt((x ** 2).mean(1, keepdims=True) + 1e-6), X)),
+    ("TP703", "`jnp.exp(x[...] - jnp.max(x[...], axis=1, keepdims=True))`", lambda: tileproof.verify(
+        lambda x: rows(lambda x, o: o.__setitem__(..., shared(jnp.exp(x[...]))), x), lambda x: jax.nn.softmax(x, -1), X)),
+])
+def test_what_is_proposed_is_python(rule, help, call):
+    report = call()
+    f = next(f for f in report.findings if f.rule == rule and f.verdict != "proven")
+    assert help in f.help, report
+
+
+@pytest.mark.parametrize("body, axis, want", [
+    (True, "use where(k * 128 + iota(int32, (8, 128), 1) < K, x[...], -inf)",
+     "use jnp.where(pl.program_id(1) * 128 + jax.lax.broadcasted_iota(jnp.int32, (8, 128), 1) < K, x[...], -jnp.inf)"),
+    (False, "use cdiv(M, 128)", "use pl.cdiv(M, 128)"),
+    (False, "use the index_map (i, k)", "use the index_map (i, k)"),
+    (True, "write `k` in place of `i`", "write `k` in place of `i`"),
+    (True, "mask the tail of k", "mask the tail of k"),
+    (True, 'let `o` stay where it is: "memory_space": "any"', "let `o` stay where it is: memory_space=pl.ANY"),
+    (True, "write `9.999999747378752e-06` in place of `0.1234567890123`", "write `1e-05` in place of `0.1234567890123`"),
+    (True, 'declare what `ids` holds: "values": {"min": 0, "max": "V - 1"}', "declare what `ids` holds: values={\"ids\": (0, 'V - 1')}"),
+])
+def test_words(body, axis, want):
+    assert words.spoken({"grid": [{"axis": "i"}, {"axis": "k"}]}, axis, body) == want
+
+
+def test_a_kernel_with_work_around_it_is_not_held_against_the_reference_of_all():
+    """The function adds 1 behind the call: the kernel alone is no function of that reference."""
+    def inner(x, o):
+        o[...] = jnp.where(jax.lax.broadcasted_iota(jnp.int32, (8, 128), 0) < 12, x[...], 0)
+
+    report = tileproof.verify(lambda x: rows(inner, x) + 1, lambda x: jnp.where(jnp.arange(16)[:, None] < 12, x, 0) + 1, X)
+    said = str(report)
+    assert not report.ok and "1 violated" in said.splitlines()[0] and "0 violated" not in said, said
+    assert "TP701" not in said and "(8, 128), 0) + pl.program_id(0) * 8` in place of" in said, said
+
+
+def test_what_one_change_mends_is_told_once():
+    def f(x):
+        spec = pl.BlockSpec((12, 128), lambda i: (i, 0))
+        return pl.pallas_call(lambda x, o: o.__setitem__(..., x[...]), grid=(pl.cdiv(x.shape[0], 12),), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, F32))(x)
+
+    said = str(tileproof.verify(f, lambda x: x, lambda M: (jax.ShapeDtypeStruct((M, 128), F32),), sizes={"M": 60}))
+    assert said.count("violated[TP201]") == 1 and "use 16 instead of 12 (all rules re-checked)\n  also: `o`" in said, said
+
+
+def test_a_trap_names_no_command_of_the_shell():
+    report = tileproof.verify(lambda x: pl.pallas_call(lambda x, o: o.__setitem__(..., x[...]), grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+                                                       out_specs=pl.BlockSpec((8, 128), lambda i: (0, 0)), out_shape=jax.ShapeDtypeStruct(X.shape, F32))(x) * 2, lambda x: x * 2, X)
+    assert "no step writes o[8, 0]" in str(report) and "tileproof verify" not in str(report), report

@@ -1,0 +1,53 @@
+"""What the program proposes in the language of specs, in the words of Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .jaxpr import np
+
+JNP = ("abs argmax argmin bitwise_and ceil clip concatenate cos cosh cumsum dot equal exp exp2 expand_dims flip floor full log log1p log2 logical_and "
+       "logical_not logical_or max maximum mean min minimum prod repeat reshape round sign sin sinh sqrt squeeze stack sum take tan tanh tile transpose where "
+       "zeros").split()
+LAX = {"erf": "erf", "rsqrt": "rsqrt", "iota": "broadcasted_iota"}
+DTYPES = r"(?:u?int(?:4|8|16|32|64)|bfloat16|float(?:16|32|64))"
+WRITTEN = re.compile(r"start with `if (.+?): (.+?)`")
+DECLARED = re.compile(r'declare `(\w+)` "(parallel|arbitrary)"')
+ENTRIES = re.compile(r'declare what `(\w+)` holds: "values": \{"min": (-?\d+), "max": "([^"]+)"\}')
+LONG = re.compile(r"(?<![\w.])\d+\.\d{9,}(?:e[+-]\d+)?(?![\w.])")
+PLACES = {'add "buffers": 1': "add pipeline_mode=pl.Buffered(1) to its BlockSpec", '"memory_space": "any"': "memory_space=pl.ANY"}
+
+
+def spoken(spec: dict[str, Any], said: str, body: bool) -> str:
+    """The same. `body`: of the kernel function, where an axis is told by pl.program_id."""
+    for ours, theirs in PLACES.items():
+        said = said.replace(ours, theirs)
+    said = DECLARED.sub(r'declare `\1` "\2" in dimension_semantics', said)
+    said = ENTRIES.sub(_entries, said)
+    said = LONG.sub(_short, said)
+    said = WRITTEN.sub(r"start with `\2` under `@pl.when(\1)`", said)
+    axes = {axis["axis"]: n for n, axis in enumerate(spec.get("grid", []))}
+    if axes:
+        either = "|".join(axes)
+        said = re.sub(rf"\bnum_programs\(({either})\)", lambda m: f"pl.num_programs({axes[m[1]]})", said)
+        if body:
+            said = re.sub(rf"(?<![\w.`])(?:{either})(?= [-+*/<>=!])|(?<=[-+*/<>=(] )(?:{either})(?![\w.(])|(?<=`)(?:{either})(?= [-+*/<>=!])",
+                          lambda m: f"pl.program_id({axes[m[0]]})", said)
+    said = re.sub(rf"(?<![\w.])(iota\(|preferred_element_type=|astype\(|full\(.*?, )({DTYPES})\b", r"\1jnp.\2", said)
+    said = re.sub(rf"(?<![\w.`])({'|'.join(JNP)})\((?!\))|(?<=`)({'|'.join(JNP)})\((?!\))", lambda m: f"jnp.{m[1] or m[2]}(", said)
+    said = re.sub(rf"(?<![\w.])({'|'.join(LAX)})\(", lambda m: f"jax.lax.{LAX[m[1]]}(", said)
+    said = re.sub(r"(?<![\w.])cdiv\(", "pl.cdiv(", said)
+    return re.sub(r"(?<![\w.])inf(?=[,)`]| \()", "jnp.inf", said) if "(" in said or "`" in said else said
+
+
+def _entries(m: re.Match[str]) -> str:
+    """What a table holds, as a caller says it."""
+    name, least, most = m.groups()
+    return f'declare what `{name}` holds: values={{"{name}": ({least}, {most if most.isdecimal() else repr(most)})}}'
+
+
+def _short(m: re.Match[str]) -> str:
+    """A number of float32 as its fewest digits, where it is one."""
+    value = float(m[0])
+    return repr(float(str(np.float32(value)))) if float(np.float32(value)) == value else m[0]
