@@ -105,11 +105,18 @@ static bool has_blocks(tp_analysis *a, const tp_operand *o, uint32_t d, tp_expr 
     return same;
 }
 
-/* Is it 0 or an axis, and not one that counts the blocks of its dimension? */
+/* Is it i // 2 or i * 2 of a symbol? */
+static bool is_multiple(tp_analysis *a, tp_expr_node at)
+{
+    return (at.op == TP_E_FLOORDIV || at.op == TP_E_MUL) && tp_expr_get(a->p, at.a)->op == TP_E_SYM &&
+           tp_expr_get(a->p, at.b)->op == TP_E_CONST;
+}
+
+/* Is it 0, an axis or a multiple of one, and none that counts the blocks of its dimension? */
 static bool is_doubtful(tp_analysis *a, const tp_operand *o, uint32_t d)
 {
     tp_expr_node at = *tp_expr_get(a->p, o->dims[d].index);
-    bool right = o->dims[d].kind == TP_DIM_ELEMENT || (at.op != TP_E_SYM && at.op != TP_E_CONST);
+    bool right = o->dims[d].kind == TP_DIM_ELEMENT || (at.op != TP_E_SYM && at.op != TP_E_CONST && !is_multiple(a, at));
     for (uint32_t x = 0; x < a->k->naxes && !right; x++)
         right = at.op == TP_E_SYM && at.value == a->k->axes[x].sym && has_blocks(a, o, d, a->k->axes[x].steps);
     return !right;
@@ -132,7 +139,7 @@ void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o)
         for (uint32_t x = 0; x < a->k->naxes; x++) {
             bool taken = !has_blocks(a, o, d, a->k->axes[x].steps);
             for (uint32_t e = 0; e < o->rank && !taken; e++)
-                taken = tp_expr_mentions(a->p, o->dims[e].index, a->k->axes[x].sym);
+                taken = e != d && tp_expr_mentions(a->p, o->dims[e].index, a->k->axes[x].sym);
             if (!taken)
                 propose_index(a, f, o, d, tp_sym(a->p, a->k->axes[x].sym));
         }

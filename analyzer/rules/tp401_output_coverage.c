@@ -234,6 +234,40 @@ static tp_decision decide_at_an_end(tp_analysis *a, const tp_operand *o, tp_clai
     return otherwise;
 }
 
+/* Is there an input of the same array type? */
+static const tp_operand *twin_of(tp_analysis *a, const tp_operand *o)
+{
+    for (uint32_t i = 0; i < a->k->ninputs; i++) {
+        const tp_operand *x = &a->k->operands[i];
+        bool same = x->dtype == o->dtype && x->rank == o->rank;
+        for (uint32_t d = 0; d < o->rank && same; d++)
+            same = tp_same(x->shape[d], o->shape[d]);
+        if (same)
+            return x;
+    }
+    return NULL;
+}
+
+/* Where a table picks the blocks, no grid visits all of them: they are those of an array that is given. */
+static tp_str remedy(tp_analysis *a, const tp_operand *o)
+{
+    bool picked = false, plain = true;
+    for (uint32_t d = 0; d < o->rank; d++) {
+        tp_expr_op op = tp_expr_get(a->p, o->dims[d].index)->op;
+        picked |= tp_expr_reads(a->p, o->dims[d].index);
+        plain &= op == TP_E_SYM || op == TP_E_CONST;
+    }
+    const tp_operand *x = picked ? twin_of(a, o) : NULL;
+    if (x)
+        return tp_message(
+            a,
+            "let it share the array of `%.*s` (`alias`, in JAX input_output_aliases): blocks that no step "
+            "visits then keep its data",
+            TP_FMT(x->name));
+    return plain ? TP_S("make the grid visit every block: cdiv instead of // in the number of steps")
+                 : TP_S("no step's index_map gives that block: change the index_map, or the number of steps");
+}
+
 static void check_visited(tp_analysis *a, const tp_operand *o)
 {
     enum { BUDGET = 2000000 };
@@ -297,7 +331,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
         tp_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)block[i]);
     tp_buf_c(&b, ")");
     f->witness->detail = tp_buf_view(&b);
-    f->help = TP_S("make the grid visit every block: cdiv instead of // in the number of steps");
+    f->help = remedy(a, o);
     propose_cdiv(a, f);
     tp_propose_axis(a, f, o);
 }

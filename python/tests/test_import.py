@@ -202,3 +202,16 @@ def test_tables_that_no_argument_changes_are_fixed_without_arrays(around):
 def test_tables_of_arguments_stay_open_without_arrays():
     fn, args = kernels.CALLS["gather by ids"]
     assert "contents" not in tileproof.from_pallas(fn, *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in args))[0]["scalar_prefetch"][0]
+
+
+@pytest.mark.parametrize("name", ["take rows, outside", "take rows, clipped", "take columns, outside"])
+def test_what_a_take_does_outside_is_no_violation(name):
+    fn, args = kernels.CALLS[name]
+    report = tileproof.check(fn, *args, target="none")
+    assert report.ok, report
+
+
+def test_a_take_that_fills_is_none_that_clips():
+    _, args = kernels.CALLS["take rows, clipped"]
+    report = tileproof.verify(kernels.CALLS["take rows, clipped"][0], lambda x, n: jnp.nan_to_num(jnp.take(x, n, axis=0), nan=7.0), *args, target="none")
+    assert not report.ok, report

@@ -135,6 +135,35 @@ def test_what_to_write_instead(name):
         tileproof.from_pallas(kernels.elementwise(fn), X)
 
 
+def test_a_prefetched_float():
+    call = pl.pallas_call(lambda t_ref, x_ref, o_ref: o_ref.__setitem__(..., x_ref[...] * t_ref[0]), out_shape=X,
+                          grid_spec=pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda i, t: (i, 0))],
+                                                                 out_specs=pl.BlockSpec((8, 128), lambda i, t: (i, 0))))
+    with pytest.raises(tileproof.Unsupported, match=r"prefetched `t` of float32.*as an input, pl.BlockSpec\(memory_space=pltpu.SMEM\)"):
+        tileproof.from_pallas(lambda t, x: call(t, x), jnp.ones(1), X)
+
+
+@pytest.mark.parametrize(("name", "words"), [("kernel", "^pl.kernel, which is no pallas_call.*as a pl.pallas_call: arrays with"), ("core_map", "^pl.run_state, around pl.core_map, which")])
+def test_kernels_over_a_mesh_of_cores(name, words):
+    mesh = pltpu.create_tensorcore_mesh("core", num_cores=1)
+
+    def by_state(x):
+        @pl.run_state
+        def inner(refs):
+            pl.core_map(mesh)(lambda: pltpu.sync_copy(*refs))
+        return inner((x, x))[1]
+
+    fn = pl.kernel(lambda x_ref, o_ref: pltpu.sync_copy(x_ref, o_ref), out_type=X, mesh=mesh) if name == "kernel" else by_state
+    with pytest.raises(tileproof.Unsupported, match=words):
+        tileproof.from_pallas(fn, X)
+
+
+def test_a_reference_is_told_nothing_of_lowering():
+    call = kernels.elementwise(lambda x: x + 1)
+    report = tileproof.verify(call, lambda x: x + 1 + 0 * jnp.linalg.cholesky(jnp.eye(2))[0, 1], X)
+    assert "`cholesky` of a reference" in str(report) and "Mosaic" not in str(report) and report.ok, report
+
+
 def test_a_bounded_slice_is_refused_with_what_to_write():
     spec = pl.BlockSpec((pl.BoundedSlice(8), 128), lambda i: (pl.ds(i * 8, 8), 0))
     call = pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), out_shape=jax.ShapeDtypeStruct((40, 128), jnp.float32), grid=(5,), in_specs=[spec],

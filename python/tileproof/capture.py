@@ -11,6 +11,7 @@ from . import devices
 from . import jaxpr as jx
 from .errors import Unsupported
 from .jaxpr import np
+from .refusals import other_kernel
 
 
 @dataclasses.dataclass
@@ -138,7 +139,7 @@ class _Evaluator:
             self.made.missed = [s for s in self.made.missed if s.path != site]
             return self.call(eqn, values, used)
         if name in jx.OTHER_KERNELS:
-            raise Unsupported(f"a kernel by `{name}`, which is no pallas_call, is not supported", jx.where(eqn))
+            raise other_kernel(eqn)
         inner = jx.called(eqn)
         if inner is not None:
             return self.enter(eqn, inner, values)

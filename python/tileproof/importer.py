@@ -16,6 +16,7 @@ from .errors import NoPallasCall, Unsupported, together
 from .index_maps import IndexMap
 from .jaxpr import np
 from .reference import attach
+from .refusals import other_kernel
 from .unnested import prefetched, unnested
 from .vocabulary import DTYPES, PRIMITIVES
 
@@ -62,7 +63,7 @@ def from_equation(eqn: Any, operands: list[Any] | None = None, used: list[bool] 
     Raises Unsupported, with the Python line, for what the language lacks.
     """
     if eqn.primitive.name != "pallas_call":
-        raise Unsupported(f"a kernel by `{eqn.primitive.name}`, which is no pallas_call, is not supported", jx.where(eqn), "write it as a pallas_call")
+        raise other_kernel(eqn)
     if not fields.for_triton(eqn.params):
         fields.check_buffers(eqn)
     eqn, order = prefetched(eqn, operands)
@@ -467,9 +468,9 @@ class _Import:
 
     def table(self, ref: Ref) -> dict[str, Any]:
         if len(ref.shape) > 3:
-            raise Unsupported(f"the prefetched `{ref.name}` of rank {len(ref.shape)}", self.place)
+            raise Unsupported(f"the prefetched `{ref.name}` of rank {len(ref.shape)}", self.place, "reshape it to at most three dimensions")
         if ref.dtype not in ("int8", "int16", "int32", "uint8", "uint16", "bool"):
-            raise Unsupported(f"the prefetched `{ref.name}` of {ref.dtype}", self.place)
+            raise Unsupported(f"the prefetched `{ref.name}` of {ref.dtype}", self.place, "pass it as an input, pl.BlockSpec(memory_space=pltpu.SMEM): what is prefetched steers index maps, by integers")
         return {"name": ref.name, "dtype": ref.dtype, "shape": list(ref.shape)}
 
     def grid_steps(self, axes: list[str], table_refs: list[Ref]) -> tuple[list[dict[str, Any]], list[Any]]:

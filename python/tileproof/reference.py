@@ -18,6 +18,10 @@ class Program(Body):
     def do_pallas_call(self, eqn: Any) -> None:
         raise Unsupported("a reference that itself reaches a pallas_call", self.place)
 
+    def refusal(self, name: str) -> Unsupported:
+        """Nothing has to be lowered for a TPU: such a function is executed."""
+        return Unsupported(f"`{name}` of a reference, which the language does not have", self.place, "for a proof, write it in other operations")
+
     def last(self, x: Value, axis: int) -> str:
         """Its text, the axis last."""
         return x.text if axis == len(x.shape) - 1 else f"swapaxes({x.text}, {axis}, -1)"
@@ -41,6 +45,10 @@ class Program(Body):
         for var, function in zip(eqn.outvars, ("sort", "argsort"), strict=False):
             if not jx.is_dropped(var) and self.uses.get(var, 0):
                 self.env[var] = self.assign(Value(f"{function}({x.text}, axis={axis})", x.shape, jx.dtype_name(var.aval)))
+
+    def picked(self, eqn: Any, x: Value, at: Value, axis: int) -> Value:
+        """An index outside is an error of the reference: it says nothing there."""
+        return Value(f"take({x.text}, {at.text}, axis={axis})")
 
     def do_scatter_add(self, eqn: Any) -> None:
         self.scatter(eqn, "+=")

@@ -3,6 +3,8 @@ kernel, and what to write instead."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import jaxpr as jx
 from .errors import Unsupported
 
@@ -32,6 +34,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "matmul_push_rhs": ("the explicit matrix unit", "use jnp.dot"), "matmul_acc_lhs": ("the explicit matrix unit", "use jnp.dot"),
     "matmul_pop": ("the explicit matrix unit", "use jnp.dot"),
 }
+
+# kernels that are no pallas_call, by what starts them
+OTHERS = {"mpmd_map": "pl.kernel", "core_map": "pl.core_map", "run_state": "pl.run_state, around pl.core_map", "tpu_custom_call": "a kernel that was lowered already",
+          "triton_kernel_call": "a kernel that was lowered already"}
+
+
+def other_kernel(eqn: Any) -> Unsupported:
+    """The refusal of a kernel that is no pallas_call."""
+    return Unsupported(f"{OTHERS[eqn.primitive.name]}, which is no pallas_call, is not supported", jx.where(eqn),
+                       "write the same body as a pl.pallas_call: arrays with BlockSpec(memory_space=pl.ANY), cores as an axis of the grid, buffers in scratch_shapes")
 
 
 def refused(name: str, place: str | None) -> Unsupported:

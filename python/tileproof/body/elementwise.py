@@ -27,6 +27,8 @@ REDUCE = {of: name for name, (_, of) in PRIMITIVES.items() if of.startswith("red
 RUNNING = {"cumsum", "cumprod", "cummax", "cummin"}
 IDENTITY = {"stop_gradient", "copy", "copy_p", "multiple_of", "optimization_barrier", "pvary"}
 ELEMENTWISE = set(UNARY) | set(INFIX) | set(FUNCTION2) | SPECIAL
+BOOLS = {"lt": "~{} & {}", "le": "~{} | {}", "gt": "{} & ~{}", "ge": "{} | ~{}", "max": "{} | {}", "min": "{} & {}"}  # False is less than True
+BOOL_REDUCE = {"reduce_max": "any", "reduce_min": "all"}
 REGULAR = ELEMENTWISE | IDENTITY | set(REDUCE) | RUNNING | {"argmax", "argmin"}
 
 
@@ -47,7 +49,8 @@ class Elementwise(Writer):
             self.elementwise(eqn)
         elif name in REDUCE:
             x = self.strong(self.read(eqn.invars[0]))
-            self.finish(eqn, Value(f"{REDUCE[name]}({x.text}, axis={axes_text(tuple(map(int, eqn.params['axes'])))})"))
+            function = BOOL_REDUCE.get(name, REDUCE[name]) if x.dtype == "bool" else REDUCE[name]
+            self.finish(eqn, Value(f"{function}({x.text}, axis={axes_text(tuple(map(int, eqn.params['axes'])))})"))
         elif name in RUNNING:
             x = self.strong(self.read(eqn.invars[0]))
             reverse = ", reverse=True" if eqn.params["reverse"] else ""
@@ -96,6 +99,8 @@ class Elementwise(Writer):
             lo, hi = (v.splat if v.splat is not None else v for v in (lo, hi))
             return Value(f"clip({self.strong(x).text}, {lo.text}, {hi.text})")
         values = list(self.pair(values))
+        if name in BOOLS and jx.dtype_name(eqn.invars[0].aval) == "bool":
+            return Value(BOOLS[name].format(*(v.operand() for v in values)), atom=False)
         if name in ("div", "rem") and (of := jx.dtype_name(eqn.outvars[0].aval)).startswith(("int", "uint")) and of != "int32":
             values = [self.strong(v) for v in values]  # lax.div and lax.rem take a number for an int32
         if name == "integer_pow":

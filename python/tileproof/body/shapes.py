@@ -215,8 +215,22 @@ class Shapes(Writer):
             raise Unsupported("a gather (`x[i, j]` of a value) is not supported", self.place, "use jnp.take, of one axis, or jnp.take_along_axis")
         if not batch:
             self.lacks("jnp.take of one index", "read it from the ref, `x_ref[i]`, or select it by a mask, `jnp.sum(jnp.where(row == i, x, 0), 0)`")
-        flat = f"reshape({index.text}, {shape_text(index.shape[:-1])})"
-        self.finish(eqn, Value(f"take({x.text}, {flat}, axis={axis})"))
+        shape = tuple(index.shape[:-1])
+        self.finish(eqn, self.picked(eqn, x, Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype, bounds=index.within()), axis))
+
+    def picked(self, eqn: Any, x: Value, at: Value, axis: int) -> Value:
+        """x at the indices along the axis; JAX clamps one outside, fills, or was promised that there is none."""
+        mode, last, within = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.within()
+        inside = within is not None and 0 <= within[0] and within[1] <= last
+        if inside or last < 0 or not ("clip" in mode or "fill" in mode):
+            return Value(f"take({x.text}, {at.text}, axis={axis})")
+        at = self.assign(at)
+        text = f"take({x.text}, clip({at.text}, 0, {last}), axis={axis})"
+        if "clip" in mode:
+            return Value(text)
+        whole, ones = tuple(eqn.outvars[0].aval.shape), len(x.shape) - 1 - axis
+        held = f"reshape(({at.text} >= 0) & ({at.text} < {last + 1}), {shape_text((*(1,) * axis, *at.shape, *(1,) * ones))})"
+        return Value(f"where(broadcast_to({held}, {shape_text(whole)}), {text}, {number(jx.fill_of(eqn), x.dtype).text})")
 
     def along(self, eqn: Any, x: Value, index: Value, axis: int) -> None:
         """Lane by lane along the axis: turn t gives the lanes whose index is t.

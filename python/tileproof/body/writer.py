@@ -211,10 +211,14 @@ class Writer:
             parameters.check(eqn, self.place)
             handler(eqn)
         else:
-            obstacle = refused(name, self.place)
+            obstacle = self.refusal(name)
             self.obstacles.append(obstacle)
             self.look_into(eqn)
             raise obstacle
+
+    def refusal(self, name: str) -> Unsupported:
+        """Of a primitive that nothing here writes."""
+        return refused(name, self.place)
 
     def is_regular(self, name: str) -> bool:
         """Does the primitive come by a table, not with a method of its own?"""
