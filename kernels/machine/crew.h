@@ -12,6 +12,7 @@
 struct tp_crew {
     const tp_run_request *request;
     uint32_t n;
+    int processor;        /* of the first worker, when the others are made; -1: not known */
     int64_t outer, inner; /* steps of the leading parallel axes; of the others, for each of those */
     int64_t pieces;
     atomic_bool failed;

@@ -4,6 +4,7 @@
  * Whatever ends otherwise than well is run again by one machine, so that what is reported does not depend on chance. */
 #include "base/assert.h"
 #include "base/pool.h"
+#include "base/processors.h"
 #include "kernels/machine/crew.h"
 
 enum {
@@ -48,6 +49,8 @@ static void work(void *arg)
 static void *start(void *arg)
 {
     tp_worker *w = arg;
+    if (w->number)
+        tp_go_beside(w->crew->processor, w->number);
     if (tp_try(w->arena, work, w) != TP_OK)
         atomic_store(&w->crew->failed, true);
     return NULL;
@@ -206,6 +209,7 @@ bool tp_crew_run(tp_arena *a, const tp_run_request *r, tp_run_stats *stats)
     int64_t before = b ? b->spent : 0;
     double seconds = b ? b->seconds : 0;
     size_t memory = tp_arena_left(a) / c.n;
+    c.processor = tp_processor_here();
     uint32_t made = 0;
     tp_budget *account = tp_exprs_charge(r->kernel->exprs, NULL); /* steps are charged, on each one's own */
     for (; made < c.n && equip(&all[made], &c, a, made, memory); made++) {
