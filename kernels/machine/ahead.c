@@ -65,7 +65,8 @@ static bool note_order(const tp_statement *s, void *ctx)
     return false;
 }
 
-/* Who looks at rows one after the other has them brought by the processor, which asks for more at a time. */
+/* Who looks at rows one after the other has the rest of a row brought by the processor, which asks for more at a time:
+ * asked for in one go, short rows wait for each other. */
 static uint64_t not_by_rows(tp_machine *m)
 {
     orders o = {m, TP_NEWN(m->arena, uint64_t, m->k->body->values.len), 0};
@@ -73,24 +74,36 @@ static uint64_t not_by_rows(tp_machine *m)
     return o.turned;
 }
 
+/* A window of rows that are short, each somewhere else. */
+static bool is_scattered(const tp_ref *r, size_t bytes)
+{
+    const tp_cells *c = &r->cells;
+    return r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST &&
+           (size_t)c->dims[c->rank - 1] * tp_dtype_size(c->dtype) <= LONG;
+}
+
 void tp_ahead_prepare(tp_machine *m)
 {
     uint64_t turned = not_by_rows(m);
     size_t all = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < m->k->ninputs; i++) {
-        tp_ref *r = &m->refs[i];
-        size_t size = tp_dtype_size(r->cells.dtype), bytes = r->cells.n * size;
-        r->awaited = r->in_place && r->pitch && !tp_is_far(r->operand) && bytes >= LEAST && (turned & bit_of(i)) &&
-                     (size_t)r->cells.dims[r->cells.rank - 1] * size <= LONG;
-        all += r->awaited ? bytes : 0;
-        r->jumps = jumps(m, r);
-        any |= r->jumps;
-        m->looks_ahead |= r->awaited;
+    for (int by_rows = 0; by_rows < 2; by_rows++) { /* the last ones as far as there is room */
+        for (uint32_t i = 0; i < m->k->ninputs; i++) {
+            tp_ref *r = &m->refs[i];
+            size_t bytes = r->cells.n * tp_dtype_size(r->cells.dtype);
+            if (by_rows == !!(turned & bit_of(i)) || !is_scattered(r, bytes) || (by_rows && bytes > MOST - all))
+                continue;
+            r->awaited = true;
+            r->by_rows = by_rows;
+            all += bytes;
+        }
+        for (uint32_t i = 0; i < m->k->ninputs && all > MOST; i++)
+            m->refs[i].awaited = false;
+        all = all < MOST ? all : MOST;
     }
-    for (uint32_t i = 0; i < m->k->ninputs && all > MOST; i++)
-        m->refs[i].awaited = false;
-    m->looks_ahead = any || (m->looks_ahead && all <= MOST);
+    for (uint32_t i = 0; i < m->k->ninputs; i++) {
+        m->refs[i].jumps = jumps(m, &m->refs[i]);
+        m->looks_ahead |= m->refs[i].jumps || m->refs[i].awaited;
+    }
 }
 
 /* The axes at the step after this one; false: there is none. */
@@ -199,11 +212,14 @@ void tp_look_ahead(tp_machine *m)
     int64_t now[TP_MAX_AXES];
     empty(a);
     m->ahead_of = 1;
+    m->wanted = 0;
     if (!m->looks_ahead)
         return;
     bool any = next_axes(m, now);
-    for (uint32_t i = 0; any && i < m->k->ninputs && a->n < TP_AHEAD_PARTS; i++) {
-        tp_ref *r = &m->refs[i];
+    for (uint32_t k = 0; any && k < 2 * m->k->ninputs && a->n < TP_AHEAD_PARTS; k++) {
+        tp_ref *r = &m->refs[k % m->k->ninputs];
+        if (r->by_rows != (k >= m->k->ninputs))
+            continue;
         bool jumps = r->jumps && !tp_is_gathered(m, r); /* of those the processor sees the most of each */
         const char *at = jumps || is_awaited(r) ? tp_window_at(m, r) : NULL;
         if (jumps && at)
@@ -215,6 +231,7 @@ void tp_look_ahead(tp_machine *m)
             continue;
         await_window(a, r, at);
         m->ahead_of = r->cells.n > m->ahead_of ? r->cells.n : m->ahead_of;
+        m->wanted = r->by_rows ? m->wanted : a->n;
     }
     set_axes(m, now);
 }
@@ -226,10 +243,17 @@ void tp_ahead_beside(tp_machine *m, size_t n)
         tp_ahead_ask(a, a->lines * n / m->ahead_of + 1);
 }
 
+void tp_ahead_rest(tp_machine *m)
+{
+    tp_ahead due = m->ahead;
+    due.n = m->wanted;
+    tp_ahead_ask(&due, due.lines);
+}
+
 void tp_ahead_now(const tp_machine *m, const tp_ref *r)
 {
     tp_ahead a = {.n = 0};
-    if (!is_awaited(r) || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
+    if (!is_awaited(r) || r->by_rows || !m->looks_ahead || r->cells.data == r->cells.own || r->comes == r->cells.data)
         return;
     await_window(&a, r, r->cells.data);
     tp_ahead_ask(&a, a.lines);
@@ -249,6 +273,7 @@ void tp_ahead_copy(tp_machine *m, const tp_cells *c)
     if (a->n == TP_AHEAD_PARTS)
         return;
     await(a, p.at, p.pitch, p.rows, p.bytes);
+    m->wanted = a->n;
     m->ahead_of = c->n > m->ahead_of ? c->n : m->ahead_of;
 }
 

@@ -120,6 +120,7 @@ typedef struct tp_ref {
     bool unread;                 /* an output, in place, at which no statement looks */
     bool streams;                /* ... that the caches would not hold, written in pieces at which no step looks */
     bool awaited;                /* ahead.c: worth to be asked for, */
+    bool by_rows;                /* ... beside other work alone: a row that is there the processor sees by itself */
     bool jumps;                  /* ... all at once: a small window that a table moves */
     const char *comes;           /* ... and where the window lies that was asked for, NULL: none */
     const char **places;         /* gathered.c: where windows of steps that are taken as one begin, */
@@ -185,7 +186,8 @@ typedef struct tp_machine {
     size_t piece;              /* elements of a strip, about */
     bool looks_ahead;          /* ahead.c: there are such windows, not too large */
     tp_ahead ahead;            /* ... windows of the next step */
-    size_t ahead_of;           /* ... elements of the longest of them */
+    size_t ahead_of;           /* ... elements of the longest of them, */
+    uint32_t wanted;           /* ... and so many that are asked for whole, before the others */
     tp_cells *moved, **moving; /* planes.c: room for cells whose planes are moved */
     uint32_t moved_size;
     tp_flights *flights; /* flight.c; NULL: no semaphores */
@@ -380,6 +382,8 @@ void tp_window_begin(const tp_machine *m, tp_ref *r);
 void tp_ahead_prepare(tp_machine *m);
 void tp_look_ahead(tp_machine *m);
 void tp_ahead_beside(tp_machine *m, size_t n);
+/* Ask for what is left of windows that the next step wants whole. */
+void tp_ahead_rest(tp_machine *m);
 /* Ask for all of a window that has moved, if that was not done. */
 void tp_ahead_now(const tp_machine *m, const tp_ref *r);
 /* What a copy of the body brings, which is made when somebody looks at it: at once, or beside work that comes first. */

@@ -510,7 +510,7 @@ static void move_windows(tp_machine *m, bool parallel_changed)
 {
     int64_t start[TP_MAX_RANK];
     uint32_t n = m->k->ninputs + m->k->noutputs;
-    tp_ahead_ask(&m->ahead, m->ahead.lines); /* the rest */
+    tp_ahead_rest(m);
     if (parallel_changed)
         tp_refuse_flights(m, "before a parallel coordinate changes");
     for (uint32_t i = m->k->ninputs; i < n; i++) {

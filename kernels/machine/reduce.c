@@ -350,9 +350,12 @@ ROWS(double, tp_get_row_f64, tp_put_row_f64)
             const T *there = (const T *)a->data + g->base[first + o];                                                  \
             const size_t *at = g->offset;                                                                              \
             size_t t = 0;                                                                                              \
-            for (; a->dtype == AS_IT_LIES && prim == TP_P_SUM && t + 4 <= g->nin; t += 4)                              \
+            for (; a->dtype == AS_IT_LIES && prim == TP_P_SUM && t + 4 <= g->nin; t += 4) {                            \
+                tp_ahead_beside(g->m, 4 * n);                                                                          \
                 sum_four_into_##T(n, acc, there + at[t], there + at[t + 1], there + at[t + 2], there + at[t + 3]);     \
+            }                                                                                                          \
             for (; t < g->nin; t++) {                                                                                  \
+                tp_ahead_beside(g->m, n);                                                                              \
                 if (a->dtype != AS_IT_LIES)                                                                            \
                     GET(a->dtype, a->data, g->base[first + o] + at[t], n, strip);                                      \
                 fold_into_##T(prim, n, acc, a->dtype != AS_IT_LIES ? strip : there + at[t]);                           \
