@@ -2,6 +2,7 @@
  * differences into findings at small sizes. */
 #include <math.h>
 
+#include "reference/reference.h"
 #include "spec/table.h"
 #include "verify/verify.h"
 
@@ -273,6 +274,30 @@ static void name_inputs(tp_arena *a, const tp_case_result *r, tp_finding *f)
                                        TP_FMT(f->witness->detail), tp_input_words(d->family));
 }
 
+/* Is what the kernel has there a number? No input tells why it is none. */
+static bool is_number(const tp_case_result *r)
+{
+    const tp_output_diff *d = worst_output(r, false);
+    return d->tier != TP_TIER_DIFFERENT || isfinite(d->got);
+}
+
+static bool orders(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_COMPUTE && (s->inst->prim == TP_P_ARGMAX || s->inst->prim == TP_P_ARGMIN);
+}
+
+/* A place that a reference orders by: of equal elements the first one counts. */
+static void name_order(const tp_case_result *r, tp_finding *f)
+{
+    const tp_kernel *k = r->the_case->kernel;
+    const tp_operand *o = &k->operands[tp_operand_find(k, f->subject)];
+    tp_str why;
+    const tp_program *reference = tp_is_float(o->dtype) ? NULL : tp_reference_program(k->arena, k, &why);
+    if (reference && !f->note.n && tp_region_any(&reference->statements, orders, NULL))
+        f->note = TP_S("of equal elements the reference takes the first, as argmax, argmin, sort and top_k do");
+}
+
 /* Where the two part; the shrunk case is run once more for its residues. */
 static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_result *r, tp_finding *f)
 {
@@ -286,17 +311,19 @@ static void add_blame(tp_arena *a, const tp_equiv_options *o, const tp_case_resu
     tp_equiv_blame(a, o, again);
     const tp_blame *b = &again->blame;
     const tp_operand *blamed = &c.kernel->operands[c.kernel->ninputs + b->output];
-    if (!b->evidence.n || !tp_str_eq(blamed->name, f->subject)) /* of others residues may differ by an oracle alone */
+    if ((b->constant && !is_number(r)) || !b->evidence.n ||
+        !tp_str_eq(blamed->name, f->subject)) /* of others residues may differ by an oracle alone */
         return;
     tp_buf text = {.arena = a};
     tp_buf_printf(&text, "%.*s", TP_FMT(b->evidence));
     if (b->step.n)
         tp_buf_printf(&text, "; first in step %.*s", TP_FMT(b->step));
-    if (b->statement.n)
+    bool there = b->loc.end > b->loc.start; /* its line is shown */
+    if (b->statement.n && !there)
         tp_buf_printf(&text, ", read by `%.*s`", TP_FMT(b->statement));
     f->note = tp_buf_view(&text);
     f->help = b->hint;
-    if (b->loc.end > b->loc.start) {
+    if (there) {
         f->loc = b->loc;
         f->label = TP_S("reads elements that take part in only one of the two");
     }
@@ -504,6 +531,7 @@ void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *
             name_inputs(a, &r, &f);
         if (r.outcome == TP_DIFFERENT && !r.the_case->near && !f.help.n) {
             add_blame(a, o, &r, &f);
+            name_order(&r, &f);
             f.help = seldom ? TP_S("") : f.help; /* what is in a wrong place differs with any numbers */
         }
         tp_push(a, *into, f);

@@ -130,11 +130,18 @@ static bool has_waivers(const tp_job *j)
     return s && (s->kernels[0]->allow || s->kernels[0]->expect);
 }
 
+/* Something else is wrong, and what nothing uses may be what is missing. */
+static bool is_unused(const tp_finding *f)
+{
+    return f->verdict == TP_ADVICE && strcmp(f->rule, TP_RULE_UNUSED_OPERAND) == 0;
+}
+
 /* Which findings are not there any more: gone[i] of the i-th. What an execution finds is not looked at. */
 static void note_gone(const tp_findings *before, const tp_findings *after, bool *gone)
 {
     for (uint32_t i = 0; i < before->len; i++)
-        gone[i] = tp_rule_find(tp_str_c(before->at[i].rule)) && tp_is_standing(&before->at[i]) &&
+        gone[i] = tp_rule_find(tp_str_c(before->at[i].rule)) &&
+                  (tp_is_standing(&before->at[i]) || is_unused(&before->at[i])) &&
                   count_like(after, &before->at[i]) < count_like(before, &before->at[i]);
 }
 

@@ -234,6 +234,8 @@ void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact);
 void tp_propose_everywhere(tp_analysis *a, tp_finding *f, int64_t old, int64_t value);
 /* Another word for the semantics of an axis that declares one. */
 void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const char *word);
+/* Axis `out` to the place of the faster `in`, those between move up. */
+void tp_propose_order(tp_analysis *a, tp_finding *f, uint32_t out, uint32_t in);
 /* The operand, which has no blocks, stays in "any", as arrays of programs on a GPU do. */
 void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o);
 /* The help for an index that is an entry of a table, and beyond `extent` in the case env: what would have to be
@@ -247,6 +249,9 @@ bool tp_propose_map_exchange(tp_analysis *a, tp_finding *f, const tp_claim *c, u
 /* Where another axis, or none, indexes a dimension: each axis that is not in the map and has as many steps as the
  * dimension has blocks, in its place; 0 where that is one block. */
 void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o);
+/* Where a bare axis has more steps than dimension d has blocks, and the claim c is that they meet: several steps to a
+ * block, one after the other or in turns; or the entry for the step of a table that no map reads. */
+void tp_propose_fewer(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d);
 /* i + 1 without its 1; none: there is no constant in the sum. */
 tp_expr tp_without_constant(tp_analysis *a, tp_expr index);
 tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text);

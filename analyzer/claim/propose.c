@@ -61,6 +61,21 @@ void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const ch
                    &(tp_edit){semantics->loc.start, semantics->loc.end, tp_message(a, "\"%s\"", word)}, 1);
 }
 
+void tp_propose_order(tp_analysis *a, tp_finding *f, uint32_t out, uint32_t in)
+{
+    const tp_json *grid = tp_json_get(a->k->doc, "grid");
+    tp_edit edits[TP_MAX_RANK];
+    if (in - out >= TP_MAX_RANK)
+        return;
+    for (uint32_t x = out; x <= in; x++) {
+        tp_loc at = grid->u.items.at[x]->loc, from = grid->u.items.at[x < in ? x + 1 : out]->loc;
+        edits[x - out] = (tp_edit){at.start, at.end, tp_source_text(a, from)};
+    }
+    tp_propose(a, f,
+               tp_message(a, "move `%.*s` behind `%.*s`", TP_FMT(a->k->axes[out].name), TP_FMT(a->k->axes[in].name)),
+               edits, in - out + 1);
+}
+
 void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o)
 {
     tp_edit edit = {o->loc.end, o->loc.end, TP_S(", \"memory_space\": \"any\"")};

@@ -145,3 +145,57 @@ void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o)
         }
     }
 }
+
+/* How many steps come to a block: a size, or a number; none: neither. */
+static tp_expr steps_to_a_block(tp_analysis *a, tp_expr steps, tp_expr blocks)
+{
+    int64_t s, b;
+    if (tp_expr_is_const(a->p, steps, &s) && tp_expr_is_const(a->p, blocks, &b))
+        return b > 0 && s > b && s % b == 0 ? num(a, s / b) : (tp_expr){0};
+    for (uint32_t i = 0; i < a->k->nsizes; i++) {
+        tp_expr size = a->k->sizes[i].expr;
+        if (tp_same(tp_expr_normal(a->p, steps), tp_expr_normal(a->p, mk(a, TP_E_MUL, blocks, size))))
+            return size;
+    }
+    return (tp_expr){0};
+}
+
+static bool is_read_by_a_map(tp_analysis *a, uint32_t table)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < a->k->ninputs + a->k->noutputs; i++)
+        for (uint32_t d = 0; d < a->k->operands[i].rank && !a->k->operands[i].whole && !any; d++)
+            any = tp_expr_mentions(a->p, a->k->operands[i].dims[d].index, table);
+    return any;
+}
+
+void tp_propose_fewer(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_operand *o, uint32_t d)
+{
+    const tp_dim *dim = &o->dims[d];
+    const tp_expr_node at = *tp_expr_get(a->p, dim->index);
+    for (uint32_t x = 0; x < a->k->naxes && at.op == TP_E_SYM && dim->kind != TP_DIM_ELEMENT; x++) {
+        const tp_axis *axis = &a->k->axes[x];
+        if (at.value != axis->sym)
+            continue;
+        for (uint32_t t = 0; t < a->k->ntables; t++) {
+            const tp_table *table = &a->k->tables[t];
+            tp_expr entry = table->rank == 1 ? tp_read(a->p, table->sym, 1, &dim->index) : (tp_expr){0};
+            if (entry.id && !is_read_by_a_map(a, table->sym) &&
+                tp_same(tp_expr_normal(a->p, table->shape[0]), tp_expr_normal(a->p, axis->steps)) &&
+                meets(a, c, o, d, entry))
+                tp_propose_expr(a, f, dim->index_loc, tp_text(a, entry));
+        }
+        tp_expr per = steps_to_a_block(a, axis->steps, mk(a, TP_E_CDIV, o->shape[d], dim->block)), one = {0};
+        if (!per.id)
+            continue;
+        tp_expr by[] = {mk(a, TP_E_FLOORDIV, dim->index, per), mk(a, TP_E_MOD, dim->index, o->shape[d])};
+        for (size_t i = 0; i < 2; i++)
+            if (meets(a, c, o, d, by[i])) {
+                tp_propose_expr(a, f, dim->index_loc, tp_text(a, by[i]));
+                one = one.id ? one : by[i];
+            }
+        if (one.id && !f->help.n)
+            f->help = tp_message(a, "%.*s steps of `%.*s` come to one block: use %.*s", TP_FMT(tp_text(a, per)),
+                                 TP_FMT(axis->name), TP_FMT(tp_text(a, one)));
+    }
+}

@@ -237,6 +237,11 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
                                         TP_FMT(x->name), TP_FMT(x->name))
                   : when.n ? tp_message(a, "initialise it in the first step on each block: `if %.*s:`", TP_FMT(when))
                            : tp_str_c(a->rule->trap_help);
+        for (uint32_t y = 0; x && &a->k->axes[y] < x; y++)
+            if (!a->k->axes[y].parallel) { /* that one is meant to be the faster */
+                tp_propose_order(a, f, y, (uint32_t)(x - a->k->axes));
+                break;
+            }
         if (x)
             tp_propose_semantics(a, f, (uint32_t)(x - a->k->axes), "arbitrary");
         flow_propose_start(a, f, l->operand);

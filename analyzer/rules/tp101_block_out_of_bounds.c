@@ -58,6 +58,7 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
     tp_propose_axis(a, f, o);
     if (exchanged)
         return;
+    tp_propose_fewer(a, f, c, o, d);
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
         if (holds_with(a, c, o, d, shifted[i])) {
             f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));

@@ -22,8 +22,31 @@ static tp_expr readable(const tp_table *t, uint32_t d)
     return d == 0 && t->extent.id ? t->extent : t->shape[d];
 }
 
+/* t[j], which has an entry for each step of i: t[i] */
+static bool propose_other_axis(tp_analysis *a, tp_finding *f, const tp_table *t, tp_expr index, tp_expr extent)
+{
+    tp_str text = a->k->source->text, read = tp_message(a, "%.*s[%.*s]", TP_FMT(t->name), TP_FMT(tp_text(a, index)));
+    bool found = false;
+    if (tp_expr_get(a->p, index)->op != TP_E_SYM || t->rank != 1)
+        return false;
+    for (uint32_t x = 0; x < a->k->naxes; x++) {
+        const tp_axis *axis = &a->k->axes[x];
+        if (!tp_same(tp_expr_normal(a->p, axis->steps), tp_expr_normal(a->p, extent)))
+            continue;
+        for (uint32_t at = f->loc.start; at + read.n <= f->loc.end; at++)
+            if (memcmp(text.p + at, read.p, read.n) == 0) {
+                tp_edit edit = {at, at + (uint32_t)read.n,
+                                tp_message(a, "%.*s[%.*s]", TP_FMT(t->name), TP_FMT(axis->name))};
+                f->help = tp_message(a, "it has an entry for each step of `%.*s`", TP_FMT(axis->name));
+                tp_propose(a, f, tp_message(a, "read %.*s", TP_FMT(edit.text)), &edit, 1);
+                found = true;
+            }
+    }
+    return found;
+}
+
 /* t[p + 1]: t[p]; an axis with more steps than there are entries: as many. */
-static void suggest(tp_analysis *a, tp_finding *f, tp_expr index, tp_expr extent)
+static void suggest(tp_analysis *a, tp_finding *f, const tp_table *t, tp_expr index, tp_expr extent)
 {
     tp_str text = a->k->source->text, old = tp_text(a, index);
     tp_expr shifted = tp_without_constant(a, index);
@@ -33,6 +56,8 @@ static void suggest(tp_analysis *a, tp_finding *f, tp_expr index, tp_expr extent
             tp_propose(a, f, tp_message(a, "read entry %.*s", TP_FMT(edit.text)), &edit, 1);
             break;
         }
+    if (propose_other_axis(a, f, t, index, extent))
+        return;
     for (uint32_t x = 0; x < a->k->naxes; x++) {
         const tp_axis *axis = &a->k->axes[x];
         if (!tp_same(index, tp_sym(a->p, axis->sym)))
@@ -57,7 +82,7 @@ static void decide(tp_analysis *a, tp_claim *c, const tp_table *t, uint32_t d, t
     if (f->verdict != TP_VIOLATED)
         return;
     f->help = tp_help_entry(a, index, extent, env);
-    suggest(a, f, index, extent);
+    suggest(a, f, t, index, extent);
 }
 
 static void check_read(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)

@@ -248,16 +248,24 @@ static const tp_operand *twin_of(tp_analysis *a, const tp_operand *o)
     return NULL;
 }
 
+/* Does a table say which block of the output a step writes? */
+static bool is_picked(tp_analysis *a, const tp_operand *o)
+{
+    bool picked = false;
+    for (uint32_t d = 0; d < o->rank; d++)
+        picked |= tp_expr_reads(a->p, o->dims[d].index);
+    return picked;
+}
+
 /* Where a table picks the blocks, no grid visits all of them: they are those of an array that is given. */
 static tp_str remedy(tp_analysis *a, const tp_operand *o)
 {
-    bool picked = false, plain = true;
+    bool plain = true;
     for (uint32_t d = 0; d < o->rank; d++) {
         tp_expr_op op = tp_expr_get(a->p, o->dims[d].index)->op;
-        picked |= tp_expr_reads(a->p, o->dims[d].index);
         plain &= op == TP_E_SYM || op == TP_E_CONST;
     }
-    const tp_operand *x = picked ? twin_of(a, o) : NULL;
+    const tp_operand *x = is_picked(a, o) ? twin_of(a, o) : NULL;
     if (x)
         return tp_message(
             a,
@@ -266,6 +274,19 @@ static tp_str remedy(tp_analysis *a, const tp_operand *o)
             TP_FMT(x->name));
     return plain ? TP_S("make the grid visit every block: cdiv instead of // in the number of steps")
                  : TP_S("no step's index_map gives that block: change the index_map, or the number of steps");
+}
+
+/* What no step writes then stays what it was. */
+static void propose_alias(tp_analysis *a, tp_finding *f, const tp_operand *o)
+{
+    const tp_operand *x = is_picked(a, o) ? twin_of(a, o) : NULL;
+    if (!x)
+        return;
+    tp_edit edit = {o->loc.end, o->loc.end, tp_message(a, ", \"alias\": \"%.*s\"", TP_FMT(x->name))};
+    tp_propose(a, f,
+               tp_message(a, "let `%.*s` share the array of `%.*s`: \"alias\": \"%.*s\"", TP_FMT(o->name),
+                          TP_FMT(x->name), TP_FMT(x->name)),
+               &edit, 1);
 }
 
 static void check_visited(tp_analysis *a, const tp_operand *o)
@@ -333,6 +354,7 @@ static void check_visited(tp_analysis *a, const tp_operand *o)
     f->witness->detail = tp_buf_view(&b);
     f->help = remedy(a, o);
     propose_cdiv(a, f);
+    propose_alias(a, f, o);
     tp_propose_axis(a, f, o);
 }
 

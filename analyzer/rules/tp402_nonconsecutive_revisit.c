@@ -20,22 +20,6 @@ static tp_claim revisit(tp_analysis *a, const tp_operand *o, tp_expr *premises, 
     return c;
 }
 
-/* Axis `out` to the place of the faster `in`, those between move up. */
-static void propose_order(tp_analysis *a, tp_finding *f, uint32_t out, uint32_t in)
-{
-    const tp_json *grid = tp_json_get(a->k->doc, "grid");
-    tp_edit edits[TP_MAX_RANK];
-    if (in - out >= TP_MAX_RANK)
-        return;
-    for (uint32_t x = out; x <= in; x++) {
-        tp_loc at = grid->u.items.at[x]->loc, from = grid->u.items.at[x < in ? x + 1 : out]->loc;
-        edits[x - out] = (tp_edit){at.start, at.end, tp_source_text(a, from)};
-    }
-    tp_propose(a, f,
-               tp_message(a, "move `%.*s` behind `%.*s`", TP_FMT(a->k->axes[out].name), TP_FMT(a->k->axes[in].name)),
-               edits, in - out + 1);
-}
-
 /* Axis `out` is not in the map and slower than `in`, which is: each block is
  * visited once per step of `out`, with others between. */
 static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32_t in)
@@ -50,7 +34,7 @@ static void check_pair(tp_analysis *a, const tp_operand *o, uint32_t out, uint32
         return;
     f->help = tp_message(a, "make `%.*s` the faster axis: move it behind `%.*s` in the grid", TP_FMT(x->name),
                          TP_FMT(y->name));
-    propose_order(a, f, out, in);
+    tp_propose_order(a, f, out, in);
     tp_propose_axis(a, f, o);
 }
 

@@ -12,7 +12,8 @@ static void check(tp_analysis *a)
         bool input = o->role == TP_INPUT;
         tp_advise(a, o->name, o->loc,
                   tp_message(a, "the body never uses %s `%.*s`", input ? "input" : "scratch", TP_FMT(o->name)),
-                  input ? TP_S("remove it: its blocks are copied in although nothing reads them") : TP_S("remove it"));
+                  input ? TP_S("use it, or remove it: its blocks are copied in although nothing reads them")
+                        : TP_S("remove it"));
     }
 }
 

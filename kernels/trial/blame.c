@@ -92,6 +92,8 @@ static void name_statement(search *s, uint32_t operand, tp_blame *out)
     reading r = {.operand = operand};
     tp_buf b = {.arena = s->a};
     tp_region_any(&s->k->body->statements, reads, &r);
+    out->statement = (tp_str){NULL, 0}; /* that of another input */
+    out->loc = (tp_loc){0};
     if (!r.found || (r.several && tp_is_far(&s->k->operands[operand])))
         return;
     tp_print_stmt_head(&b, r.found);
@@ -191,14 +193,21 @@ void tp_blame_find(tp_arena *a, const tp_kernel *k, const int64_t *env, uint32_t
         memcpy(p.first, first.lo, sizeof p.first);
         memcpy(p.last, last.lo, sizeof p.last);
         describe(&s, name, &p, &c, out);
-        if (!tp_is_far(p.operand)) /* an earlier step may have copied it */
+        out->step = (tp_str){NULL, 0};
+        reading r = {.operand = i};
+        if (!tp_is_far(p.operand) && !tp_region_any(&k->body->statements, reads, &r) && !r.found) {
+            out->evidence =
+                tp_printf(a, "%.*s; the body never uses `%.*s`", TP_FMT(out->evidence), TP_FMT(p.operand->name));
+            out->hint = TP_S("use it");
+        } else if (!tp_is_far(p.operand)) /* an earlier step may have copied it */
             out->step = tp_step_of(a, k, env, p.operand, p.first, o, at, false);
         name_statement(&s, i, out);
         if (!c.kernel || !c.reference)
             return;
         out->loc = (tp_loc){0}; /* it is what happens to it that differs */
     }
-    if (!out->evidence.n && minus(s.kernel, s.reference)) {
+    if (!out->evidence.n && tp_is_float(o->dtype) && minus(s.kernel, s.reference)) {
+        out->constant = true;
         out->evidence = tp_printf(a, "%.*s differs by a term that depends on no input", TP_FMT(name));
         out->hint = TP_S("a constant, or a value that is never added");
     }

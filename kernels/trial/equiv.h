@@ -182,6 +182,7 @@ typedef struct tp_blame {
     tp_str step;      /* first step that holds both: "i=0, j=0, k=0" */
     tp_str statement; /* that reads the input */
     tp_loc loc;       /* its line, where it reads too much or too little; else empty */
+    bool constant;    /* it depends on no input */
     tp_str hint;
 } tp_blame;
 

@@ -15,6 +15,7 @@ DTYPES = r"(?:u?int(?:4|8|16|32|64)|bfloat16|float(?:16|32|64))"
 WRITTEN = re.compile(r"start with `if (.+?): (.+?)`")
 DECLARED = re.compile(r'declare `(\w+)` "(parallel|arbitrary)"')
 ENTRIES = re.compile(r'declare what `(\w+)` holds: "values": \{"min": (-?\d+), "max": "([^"]+)"\}')
+SHARED = re.compile(r'let `(\w+)` share the array of `(\w+)`: "alias": "\w+"')
 LONG = re.compile(r"(?<![\w.])\d+\.\d{9,}(?:e[+-]\d+)?(?![\w.])")
 PLACES = {'add "buffers": 1': "add pipeline_mode=pl.Buffered(1) to its BlockSpec", '"memory_space": "any"': "memory_space=pl.ANY"}
 
@@ -23,6 +24,7 @@ def spoken(spec: dict[str, Any], said: str, body: bool) -> str:
     """The same. `body`: of the kernel function, where an axis is told by pl.program_id."""
     for ours, theirs in PLACES.items():
         said = said.replace(ours, theirs)
+    said = SHARED.sub(lambda m: m[0].partition(":")[0] + f": input_output_aliases={{{_number(spec, m[2])}: {_names(spec, 'outputs').index(m[1])}}}", said)
     said = DECLARED.sub(r'declare `\1` "\2" in dimension_semantics', said)
     said = ENTRIES.sub(_entries, said)
     said = LONG.sub(_short, said)
@@ -39,6 +41,16 @@ def spoken(spec: dict[str, Any], said: str, body: bool) -> str:
     said = re.sub(rf"(?<![\w.])({'|'.join(LAX)})\(", lambda m: f"jax.lax.{LAX[m[1]]}(", said)
     said = re.sub(r"(?<![\w.])cdiv\(", "pl.cdiv(", said)
     return re.sub(r"(?<![\w.])inf(?=[,)`]| \()", "jnp.inf", said) if "(" in said or "`" in said else said
+
+
+def _names(spec: dict[str, Any], member: str) -> list[str]:
+    return [o["name"] for o in spec.get(member, [])]
+
+
+def _number(spec: dict[str, Any], name: str) -> int:
+    """Which operand of the call it is."""
+    operands = spec.get("x-python", {}).get("operands") or [*_names(spec, "scalar_prefetch"), *_names(spec, "inputs")]
+    return operands.index(name)
 
 
 def _entries(m: re.Match[str]) -> str:

@@ -217,6 +217,15 @@ static void findings(const painter *p, const tp_report *r, const tp_spec_report 
     }
 }
 
+/* Of what a proof rests on: is any of it violated? Then it says nothing yet. */
+static bool rests_on_violated(const tp_spec_report *s, tp_str rests)
+{
+    for (uint32_t i = 0; i < s->findings.len; i++)
+        if (s->findings.at[i].verdict == TP_VIOLATED && tp_basis_names(rests, s->findings.at[i].rule))
+            return true;
+    return false;
+}
+
 /* Verdict per rule, with the subjects it covers. */
 static void matrix(const painter *p, const tp_spec_report *s)
 {
@@ -252,9 +261,9 @@ static void matrix(const painter *p, const tp_spec_report *s)
                                                    : PROVEN[grade];
         const char *color = counts[TP_VIOLATED] || counts[TP_VACUOUS] ? RED : counts[TP_UNKNOWN] ? YELLOW : GREEN;
         const char *what = counts[TP_ADVICE] ? "finding" : "obligation";
-        fprintf(p->out, "  %s %-22s %s%-13s%s %3u %s%s %.*s%s%.*s\n", rules[k]->code, rules[k]->slug, paint(p, color),
+        fprintf(p->out, "  %s %-22s %s%-13s%s %3u %s%s %.*s%s%.*s%s\n", rules[k]->code, rules[k]->slug, paint(p, color),
                 verdict, paint(p, PLAIN), total, what, total == 1 ? " " : "s", TP_FMT(tp_buf_view(&subjects)),
-                rests.n ? "  given " : "", TP_FMT(rests));
+                rests.n ? "  given " : "", TP_FMT(rests), rests_on_violated(s, rests) ? ", which is violated" : "");
     }
 }
 
