@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
 from typing import Any
-
-from .jaxpr import np
 
 JNP = ("abs argmax argmin bitwise_and ceil clip concatenate cos cosh cumsum dot equal exp exp2 expand_dims flip floor full log log1p log2 logical_and "
        "logical_not logical_or max maximum mean min minimum prod repeat reshape round sign sin sinh sqrt squeeze stack sum take tan tanh tile transpose where "
@@ -60,6 +59,10 @@ def _entries(m: re.Match[str]) -> str:
 
 
 def _short(m: re.Match[str]) -> str:
-    """A number of float32 as its fewest digits, where it is one."""
-    value = float(m[0])
-    return repr(float(str(np.float32(value)))) if float(np.float32(value)) == value else m[0]
+    """A number of float32 in its fewest digits, where it is one."""
+    def narrow(text: str) -> float:
+        return struct.unpack("f", struct.pack("f", float(text)))[0]
+
+    if narrow(m[0]) != float(m[0]):
+        return m[0]
+    return next((repr(float(t)) for digits in range(1, 10) if narrow(t := f"{float(m[0]):.{digits}g}") == float(m[0])), m[0])
