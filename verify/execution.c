@@ -240,7 +240,12 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         f.note = tp_printf(a, "%.*s; the kernel has no value there over the reals either", TP_FMT(why_not_finite(got)));
     else if (isfinite(want) && !isfinite(got))
         f.note = why_not_finite(got);
-    else if (numbers && isinf(got) && isinf(want)) {
+    else if (numbers && d->narrowed) {
+        f.note =
+            TP_S("the reference decides there by a number that it narrows first: under a comparison, a floor or the "
+                 "like a cast is no identity");
+        f.help = TP_S("narrow in the kernel what is decided by, as the reference does, or do not narrow it there");
+    } else if (numbers && isinf(got) && isinf(want)) {
         f.note = TP_S("two infinities: the functions of reals may be equal, which have no value where a divisor is 0");
         f.help =
             TP_S("a sign is wrong, or it is that of a zero: -0.0 in the one, 0.0 in the other. Compute the divisor "

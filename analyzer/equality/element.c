@@ -528,10 +528,10 @@ static term in_dtype(evaluation *v, tp_dtype d, tp_expr e)
     return term_integer(v->s, e);
 }
 
-/* An integer type that may not hold what an int32 is. */
-static bool loses_integers(tp_dtype d)
+/* An integer type that may not hold what the other one does; int32 of a reference does not wrap. */
+static bool loses_integers(tp_dtype from, tp_dtype d)
 {
-    return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && d != TP_I32;
+    return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && (d != TP_I32 || from == TP_U32);
 }
 
 static term cast(evaluation *v, const tp_inst *i, term x)
@@ -546,7 +546,7 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (!v->body && tp_is_float(to)) /* computed in float64, but for the types that are written */
         to = written;
     /* integers of a reference do not wrap, but what is cast to such types does, as in NumPy */
-    if (!v->body && loses_integers(written) && from != TP_BOOL && !tp_is_weak(from)) {
+    if (!v->body && loses_integers(from, written) && from != TP_BOOL && !tp_is_weak(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, written, n.e);
         if (!(tp_is_float(from) ? summary_is_whole_in : summary_lies_in)(s, x, written))

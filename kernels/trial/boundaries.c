@@ -100,6 +100,14 @@ static bool decide_at(void *ctx, double way)
 
 /* ---- E1 ---- */
 
+static bool is_narrowed(const tp_case_result *r)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < r->outputs.len; i++)
+        any |= r->outputs.at[i].narrowed;
+    return any;
+}
+
 /* Does E1 refute equality on the inputs there? Overflow does not. */
 static bool refuted_at(search *s, double way)
 {
@@ -108,7 +116,8 @@ static bool refuted_at(search *s, double way)
     if (s->runs-- <= 0)
         return false;
     place(s, way);
-    if (!tp_trial_in_memory(s->keep, s->c, s->o, &now, tp_trial_numbers) || !tp_equiv_refutes(&now, false))
+    if (!tp_trial_in_memory(s->keep, s->c, s->o, &now, tp_trial_numbers) ||
+        !(tp_equiv_refutes(&now, false) || is_narrowed(&now)))
         return false;
     *s->r = now;
     return true;

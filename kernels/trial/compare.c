@@ -181,7 +181,7 @@ static void count_ulp(tp_output_diff *out, double ulp)
     out->ulps[bucket]++;
 }
 
-static double rms_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want)
+double tp_size_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want)
 {
     double squares = 0;
     size_t finite = 0;
@@ -395,7 +395,7 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
                     .approximates = tp_approximates(k),
                     .is_float = tp_is_float(got.data->dtype),
                     .tolerance = tp_tolerance(k),
-                    .rms = rms_of(k, o, env, &want),
+                    .rms = tp_size_of(k, o, env, &want),
                     .out = out};
     int64_t at[TP_MAX_RANK];
     *out = (tp_output_diff){.name = o->name, .ratio = -1, .allowed = 1, .tier = TP_TIER_EQUAL};
@@ -418,7 +418,7 @@ double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, con
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
     const double *g = got.meaning->plane[0], *bound = got.meaning->plane[1], *w = want.meaning->plane[0];
-    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want), worst = 0;
+    double tolerance = tp_tolerance(k), rms = tp_size_of(k, o, env, &want), worst = 0;
     for (size_t i = 0; i < single->n; i++) {
         double data = tp_get_f64(got.data->dtype, got.data->data, i), rounded[2];
         round_row(got.data->dtype, 2, (double[]){g[i], ((const double *)single->data)[i]}, rounded);
@@ -433,7 +433,7 @@ double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const t
 {
     static const double OF_THE_REFERENCE = 8; /* its sums are rounded once, and a kernel's at each step */
     const tp_operand *o = &k->operands[k->ninputs + output];
-    double tolerance = tp_tolerance(k), rms = rms_of(k, o, env, &want), worst = 0;
+    double tolerance = tp_tolerance(k), rms = tp_size_of(k, o, env, &want), worst = 0;
     const double *real = (const double *)want.meaning->plane[0], *at = single->data;
     for (size_t i = 0; i < single->n; i++) {
         double loss = fabs(at[i] - real[i]) / (tolerance * fmax(fabs(real[i]), rms));

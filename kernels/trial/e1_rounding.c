@@ -85,19 +85,6 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
     d->rounding /= d->allowed;
 }
 
-/* Root mean square of the numbers that a reference has. */
-static double size_of(const tp_tensor *want)
-{
-    double squares = 0;
-    size_t n = 0;
-    for (size_t j = 0; j < want->n; j++) {
-        double w = ((const double *)want->data)[j];
-        squares += isfinite(w) ? w * w : 0;
-        n += isfinite(w);
-    }
-    return n ? sqrt(squares / (double)n) : 0;
-}
-
 /* What leaves the range of the kernel's numbers: it becomes infinite or NaN, or exponentials vanish. */
 typedef enum departure { INFINITE = 1, VANISHED = 2 } departure;
 
@@ -107,7 +94,7 @@ static bool leaves_its_range(const tp_trial *x, uint32_t i, tp_result got, tp_re
 {
     const tp_kernel *k = x->c->kernel;
     const tp_operand *o = &k->operands[k->ninputs + i];
-    double size = how & VANISHED ? size_of(want.data) : 0;
+    double size = how & VANISHED ? tp_size_of(k, o, x->c->env, &want) : 0;
     for (size_t j = 0; j < got.data->n; j++) {
         double g = tp_get_f64(got.data->dtype, got.data->data, j), w = ((const double *)want.data->data)[j],
                s = single ? tp_get_f64(single->dtype, single->data, j) : w;
@@ -146,6 +133,8 @@ static void compare_numbers(tp_trial *x, tp_sides *e, tp_str undecided, tp_input
                   want = {&e->want[i], &e->want_meaning[k->ninputs + i]};
         tp_compare(x->keep, k, x->c->env, i, got, want, !first, &d);
         allow_for(x, e, i, got, want, &single, &d);
+        if (!undecided.n)
+            tp_trial_hold_narrowed(x, e, i, got, want, &single, &d);
         judge_range(x, e, i, got, want, family, &single, &d);
         if (undecided.n && d.tier == TP_TIER_DIFFERENT) { /* it may have gone another way over the reals */
             d.tier = TP_TIER_INCONCLUSIVE;

@@ -144,6 +144,7 @@ typedef struct tp_output_diff {
     uint64_t refuting;            /* of those: another number than the reference's, or no value where that has one */
     uint64_t valueless;           /* of those: no value where the reference has a number */
     uint64_t undefined;           /* elements, compared or not, for which the reference has no number */
+    bool narrowed;                /* DIFFERENT, by what the reference decides by numbers that it narrows */
     tp_str reason;                /* INCONCLUSIVE */
     tp_input_family family;       /* DIFFERENT, and the inputs before agreed: it differs on those of this family */
 } tp_output_diff;
@@ -358,6 +359,8 @@ double tp_tolerance(const tp_kernel *k);
 /* How many times the tolerance of a float output is allowed where the reference, its own formula computed in float32
  * (`single`), is off by so much of what it says over the reals: up to 2^-10 of an output's size. At least 1. */
 double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result want);
+/* The root mean square of an output over the reals, of the elements that are compared. */
+double tp_size_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want);
 /* What rounding costs a float output, in units of the tolerance, where its numbers are not those of `single`: else no
  * kernel that computes the formula has others. */
 double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result got,

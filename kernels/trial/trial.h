@@ -34,6 +34,10 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
 /* What the reference says of e->arrays if each of its results is rounded to float32: by output, float64 tensors in
  * `work`. NULL: there is no such answer. */
 tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e);
+/* narrowed.c: output i differs where the reference decides by what it narrowed, and the kernel otherwise. `single`:
+ * tp_trial_in_single(), once it was asked for. */
+void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
+                            const tp_tensor **single, tp_output_diff *d);
 /* Is there anything to compare the case with? */
 bool tp_trial_comparable(const tp_case *c);
 /* Does a run of the kernel change what the reference reads? */
