@@ -68,6 +68,8 @@ static bool make_arrays(both *b)
         *t = tp_tensor_new(b->work, k->operands[i].dtype, k->operands[i].rank, dims);
         int64_t reach = i < k->ninputs && tp_names_positions(k, i) ? farthest(k, b->env, t->dtype) : 0;
         tp_demand_array given = tp_demand_array_of(t->dtype, k->operands[i].rank, dims, reach);
+        if (i < k->ninputs)
+            given.values = tp_input_range(k, i, b->env);
         for (size_t e = 0; i < k->ninputs && e < t->n; e++)
             tp_put_f64(t->dtype, t->data, e, tp_demand_input(&given, b->family, 3, tp_array_of(k, i), e));
         if (i < k->ninputs && tp_is_float(t->dtype) && !b->reals) {
