@@ -14,13 +14,14 @@
 enum {
     MOST_REWRITES = 6000,
     MOST_CASES = 2,
-    ELEMENTS = 4 * MOST_CASES, /* that a rewrite has to mend, or to leave as they are */
-    LOOKED_AT = 48,            /* elements of an output among which they are found */
-    PROPOSED = 4,              /* as many as fix.c executes */
-    MOST_ROUNDS = 2,           /* of inputs */
-    PER_ELEMENT = 4 << 20,     /* operations */
-    MOST_WORK = 100 << 20,     /* operations, of all rewrites together */
-    LOOKING = 6,               /* an output of a case takes at most such a part of them, until elements are found */
+    ALIKE = 3, /* elements of a case that a rewrite has to mend, and that it has to leave as they are */
+    ELEMENTS = 2 * ALIKE * MOST_CASES,
+    LOOKED_AT = 48,        /* elements of an output among which they are found */
+    PROPOSED = 4,          /* as many as fix.c executes */
+    MOST_ROUNDS = 2,       /* of inputs */
+    PER_ELEMENT = 4 << 20, /* operations */
+    MOST_WORK = 100 << 20, /* operations, of all rewrites together */
+    LOOKING = 6,           /* an output of a case takes at most such a part of them, until elements are found */
     WORK_MIB = 256
 };
 static const tp_demand_family ROUNDS[MOST_ROUNDS] = {TP_DEMAND_SMALL, TP_DEMAND_ROWS};
@@ -94,7 +95,7 @@ static void examine(void *arg)
     t->work = 0;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         t->want[round] = element(x->r, x->work, t->kernel, x->reference, true, t, round);
-        if (t->want[round].outcome != TP_DEMAND_VALUE)
+        if (t->want[round].outcome != TP_DEMAND_VALUE || isnan(t->want[round].number)) /* it says nothing there */
             return;
         t->want[round].why = (tp_str){0}; /* its memory goes */
         tp_demand_value got = element(x->r, x->work, t->kernel, t->kernel->body, false, t, round);
@@ -115,13 +116,13 @@ static bool tells(repair *r, const tp_program *reference, target *t)
     return st == TP_OK && x.tells;
 }
 
-/* Of each case some elements that differ, and one that does not: is there room for such a one? */
+/* Of each case some elements that differ, and some that do not: is there room for such a one? */
 static bool is_wanted(const repair *r, const int64_t *env, bool differs)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->ntargets; i++)
         n += r->targets[i].env == env && r->targets[i].differs == differs;
-    return r->ntargets < ELEMENTS && n < (differs ? ELEMENTS / MOST_CASES - 1 : 1);
+    return r->ntargets < ELEMENTS && n < ALIKE;
 }
 
 /* Those that differ first, the cheap ones of them before the others. */
@@ -291,7 +292,8 @@ static void propose(repair *r, const tp_rewrite *w)
     if (w->title.n)
         fix.title = w->title;
     if (w->ntwins)
-        fix.title = tp_printf(a, "%.*s, in the %u blocks that are written alike", TP_FMT(fix.title), w->ntwins + 1);
+        fix.title =
+            tp_printf(a, "%.*s, in the %u %s that are written alike", TP_FMT(fix.title), w->ntwins + 1, w->twins_are);
     tp_push(r->j->arena, r->f->proposals, fix);
 }
 

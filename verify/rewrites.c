@@ -10,17 +10,19 @@ typedef struct writer {
     uint8_t rank; /* the one that is wanted now */
     uint32_t most;
     tp_rewrites out;
-    uint32_t naxes, ngiven, nnames, nrefs, nbuffers, nsizes, nfactors, nblocks, nfloats, nints; /* of: */
+    uint32_t naxes, ngiven, nnames, nrefs, nbuffers, nsizes, nentries, nfactors, nblocks, nfloats, nints; /* of: */
     tp_str names[MOST_NAMES]; /* axes, constants (which are given), then what the body assigned so far */
     bool counts[MOST_NAMES];  /* of a name: it is made of axes and positions */
     tp_str refs[MOST_NAMES];  /* operands and scratch, the buffers; then tables */
     tp_str sizes[MOST_NAMES];
+    const tp_json *entries[MOST_FACTORS];  /* of index maps: what tables and axes make of a step */
     tp_str factors[MOST_FACTORS];          /* calls and names that the body multiplies by */
     tp_str blocks[MOST_FACTORS];           /* extents of blocks: numbers and names of sizes */
     double floats[MOST_NUMBERS];           /* that stand in the body or the reference */
     tp_str digits[MOST_NUMBERS];           /* of them, as they are written */
     int64_t ints[MOST_NUMBERS];            /* that stand there, or in blocks: from 2 on */
-    uint32_t ntwins, twins[TP_MOST_TWINS]; /* how far behind the index map that is rewritten others like it begin */
+    uint32_t ntwins, twins[TP_MOST_TWINS]; /* how far behind what is rewritten others like it begin */
+    const char *twins_are;
 } writer;
 
 /* ---- changed text ---- */
@@ -41,7 +43,8 @@ static void put_text(writer *w, uint8_t rank, tp_loc at, tp_str after)
     tp_str text = w->c->source->text;
     if (after.n == at.end - at.start && memcmp(text.p + at.start, after.p, after.n) == 0)
         return;
-    tp_rewrite r = {.edit = {at.start, at.end, after}, .place = at, .rank = rank, .ntwins = w->ntwins};
+    tp_rewrite r = {
+        .edit = {at.start, at.end, after}, .place = at, .rank = rank, .ntwins = w->ntwins, .twins_are = w->twins_are};
     for (uint32_t i = 0; i < w->ntwins; i++)
         r.twins[i] = at.start + w->twins[i];
     tp_push(w->c->arena, w->out, r);
@@ -208,6 +211,15 @@ static void add_block(writer *w, const tp_json *v)
         w->blocks[w->nblocks++] = text;
 }
 
+static void add_entry(writer *w, const tp_json *e)
+{
+    bool has = e->type != TP_J_STRING || !memchr(e->u.string.p, '[', e->u.string.n);
+    for (uint32_t i = 0; i < w->nentries && !has; i++)
+        has = tp_str_eq(w->entries[i]->u.string, e->u.string);
+    if (!has && w->nentries < MOST_FACTORS)
+        w->entries[w->nentries++] = e;
+}
+
 static void collect_operands(writer *w, const tp_json *doc)
 {
     const tp_json *sizes = tp_json_get(doc, "sizes");
@@ -218,7 +230,10 @@ static void collect_operands(writer *w, const tp_json *doc)
     for (size_t l = 0; l < sizeof LISTS / sizeof *LISTS; l++) {
         const tp_json *list = items(doc, LISTS[l]);
         for (uint32_t i = 0; list && i < list->u.items.n; i++) {
-            const tp_json *o = list->u.items.at[i], *name = tp_json_get(o, "name"), *block = items(o, "block_shape");
+            const tp_json *o = list->u.items.at[i], *name = tp_json_get(o, "name"), *block = items(o, "block_shape"),
+                          *map = items(o, "index_map");
+            for (uint32_t d = 0; map && d < map->u.items.n; d++)
+                add_entry(w, map->u.items.at[d]);
             if (name && name->type == TP_J_STRING && w->nrefs < MOST_NAMES)
                 w->refs[w->nrefs++] = name->u.string;
             for (uint32_t d = 0; block && d < block->u.items.n; d++)
@@ -387,6 +402,13 @@ static void rewrite_number(writer *w, const tp_node *n, place p)
 }
 
 /* Another name; a step, a distance or a factor that is missing. */
+/* Of the block that a table picks, in place of a number that counts. */
+static void put_entries(writer *w, place p)
+{
+    for (uint32_t i = 0; i < w->nentries && is_wanted(w, 1); i++)
+        put_at(w, 1, p, tp_node_power(tp_parse_expr(w->c, w->entries[i])), w->entries[i]->u.string);
+}
+
 static void rewrite_value(writer *w, const tp_node *n, place p)
 {
     if (!is_wanted(w, 1) && !is_wanted(w, 2))
@@ -402,6 +424,7 @@ static void rewrite_value(writer *w, const tp_node *n, place p)
     for (uint32_t i = 0; counts && i < w->nints; i++)
         put_operator(w, 1, p, factor, TP_O_MUL, tp_printf(w->c->arena, "%lld", (long long)w->ints[i]));
     if (counts) {
+        put_entries(w, p);
         put_operator(w, 1, p, operand(w, n, TP_O_ADD, 0), TP_O_ADD, TP_S("1"));
         put_operator(w, 1, p, operand(w, n, TP_O_SUB, 0), TP_O_SUB, TP_S("1"));
         return;
@@ -527,12 +550,33 @@ static void exchange_statements(writer *w, const tp_syntax *a, const tp_syntax *
     tp_push(w->c->arena, w->out, r);
 }
 
+/* The arguments of a call of that name; empty: it is none. */
+static tp_str arguments_of(const writer *w, const tp_node *n, const char *name)
+{
+    bool is = n && n->kind == TP_N_CALL && tp_str_is(n->text, name);
+    return is ? (tp_str){text_of(w, n).p + n->text.n, text_of(w, n).n - n->text.n} : (tp_str){0};
+}
+
+/* A copy that b->at[i] starts, and the waits behind it that name the same: all of them at once. */
+static void rewrite_copy(writer *w, const tp_block *b, uint32_t i)
+{
+    tp_str wait, start = arguments_of(w, b->at[i]->value, "copy_start");
+    for (uint32_t j = i + 1; start.n && j < b->len && w->ntwins < TP_MOST_TWINS; j++)
+        if (wait = arguments_of(w, b->at[j]->value, "copy_wait"), tp_str_eq(start, wait))
+            w->twins[w->ntwins++] = (uint32_t)(wait.p - start.p);
+    w->twins_are = "statements";
+    if (w->ntwins)
+        rewrite_expression(w, b->at[i]->value, place_of(w, b->at[i]->value, 0));
+    w->ntwins = 0;
+}
+
 static void rewrite_block(writer *w, const tp_block *b)
 {
     for (uint32_t i = 0; i < b->len; i++) {
         const tp_syntax *s = b->at[i];
         if (i + 1 < b->len)
             exchange_statements(w, s, b->at[i + 1]);
+        rewrite_copy(w, b, i);
         if (s->value)
             rewrite_expression(w, s->value, place_of(w, s->value, 0));
         if (s->kind == TP_S_IF)
@@ -572,6 +616,8 @@ static void rewrite_map(writer *w, const tp_json *map)
         }
         for (uint32_t a = 0; a < w->naxes; a++)
             put(w, 1, e->loc, "\"%.*s\"", TP_FMT(w->names[a]));
+        for (uint32_t a = 0; a < w->nentries; a++)
+            put(w, 1, e->loc, "\"%.*s\"", TP_FMT(w->entries[a]->u.string));
         if (e->type != TP_J_STRING)
             continue;
         put(w, 1, e->loc, "0");
@@ -677,6 +723,7 @@ static void rewrite_twins(writer *w, const tp_json *inputs)
             if (is_alike(w, map, its) && is_alike(w, items(one, "block_shape"), items(other, "block_shape")))
                 w->twins[w->ntwins++] = its->loc.start - map->loc.start;
         }
+        w->twins_are = "blocks";
         if (w->ntwins)
             rewrite_map(w, map);
         w->ntwins = 0;

@@ -7,10 +7,10 @@
 enum { TP_MOST_TWINS = 8 };
 typedef struct tp_rewrite {
     tp_edit edit;
-    uint32_t ntwins,
-        twins[TP_MOST_TWINS]; /* where, behind it, the same change is made: of windows that are written alike */
-    tp_edit also;             /* another place that changes with it, behind it; its text empty: none */
-    tp_str title;             /* of both; empty: it is told by its edit */
+    uint32_t ntwins, twins[TP_MOST_TWINS]; /* where, behind it, the same change is made: of what is written alike, */
+    const char *twins_are;                 /* ... "blocks", or a copy and its wait: "statements" */
+    tp_edit also;                          /* another place that changes with it, behind it; its text empty: none */
+    tp_str title;                          /* of both; empty: it is told by its edit */
     tp_loc
         place; /* what it changes: an expression, a statement, an index map or an entry of one, the steps of an axis */
     uint8_t rank; /* 0: an operator, a number by one; then names; then terms and factors that are added */
