@@ -177,7 +177,6 @@ term term_scan_unfolded(summary *s, uint32_t sym, tp_expr extent, term body, ter
 term term_first(summary *s, tp_prim prim, uint32_t sym, tp_expr extent, term value, term place);
 /* Symbols replaced, indices in normal form again. */
 term term_subst(summary *s, term t, const tp_expr *with, uint32_t n);
-/* exp or exp2? */
 /* Is it a literal, or an integer that is the same everywhere? */
 bool term_is_number(const summary *s, term t, double *v);
 /* May it be a mask, as it was written? */
