@@ -3,6 +3,11 @@
 
 enum { GUARDS = 64 };
 
+static tp_expr lies_in(tp_analysis *a, tp_expr at, tp_expr extent)
+{
+    return both(a, mk(a, TP_E_GE, at, num(a, 0)), mk(a, TP_E_LT, at, extent));
+}
+
 /* The claim of a place whose lanes count where its mask holds; false: the mask is not known. */
 static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
 {
@@ -15,8 +20,50 @@ static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
     c->premises = premises;
     c->npremises += tp_conjuncts(a, u->guard, premises + c->npremises, GUARDS);
     tp_expr at = u->along.id ? mk(a, TP_E_ADD, u->value, mk(a, TP_E_MUL, u->along, num(a, u->stride))) : u->value;
-    c->goal = both(a, mk(a, TP_E_GE, at, num(a, 0)), mk(a, TP_E_LT, at, u->extent));
+    c->goal = lies_in(a, at, u->extent);
     return true;
+}
+
+/* As a number, where it is one. */
+static tp_str text_of(tp_analysis *a, tp_expr e)
+{
+    tp_expr normal = tp_expr_normal(a->p, e);
+    return tp_text(a, tp_expr_is_const(a->p, normal, NULL) ? normal : e);
+}
+
+static tp_str last_of(tp_analysis *a, tp_expr extent)
+{
+    return text_of(a, mk(a, TP_E_SUB, extent, num(a, 1)));
+}
+
+/* What keeps a start, which is `start` in the case env, in its place: an entry of a table; without its constant; or how
+ * far it may go, as `size` elements from there on are used. */
+static tp_str advice_of(tp_analysis *a, const tp_claim *c, const tp_use *u, tp_expr size, int64_t start,
+                        const int64_t *env)
+{
+    tp_expr most = mk(a, TP_E_SUB, u->extent, size), starts = mk(a, TP_E_ADD, most, num(a, 1));
+    tp_str entry = tp_help_entry(a, u->value, starts, env);
+    tp_expr rest = tp_without_constant(a, u->value);
+    tp_claim shifted = *c;
+    int64_t by, n = 0;
+    if (entry.n)
+        return entry;
+    shifted.goal = rest.id ? lies_in(a, rest, starts) : c->goal;
+    if (rest.id && tp_expr_is_const(a->p, tp_expr_normal(a->p, mk(a, TP_E_SUB, u->value, rest)), &by) &&
+        tp_claim_decide(a, &shifted).verdict == TP_PROVEN)
+        return tp_message(a, "begin %lld %s (re-checked: then it stays inside)", (long long)(by < 0 ? -by : by),
+                          by < 0 ? "later" : "earlier");
+    if (tp_expr_is_const(a->p, tp_expr_normal(a->p, size), &n) && n == 1)
+        return tp_message(a, "keep it from 0 to %.*s%s", TP_FMT(text_of(a, most)),
+                          u->turn ? ", or let the loop take fewer turns" : "");
+    if (tp_expr_is_const(a->p, tp_expr_normal(a->p, u->value), &n) && n == 0)
+        return tp_message(a, "the dimension is too short for it: take fewer than %.*s elements",
+                          TP_FMT(text_of(a, size)));
+    return start < 0 ? TP_S("keep the start at 0 or above, and mask what is then there twice")
+                     : tp_message(a,
+                                  "keep the start at %.*s or below, and mask what is then there twice; or take parts "
+                                  "that divide the dimension",
+                                  TP_FMT(text_of(a, most)));
 }
 
 /* What counts the turns: of a `while` over a range, what its last statement steps. NULL: it has no name. */
@@ -54,7 +101,9 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     }
     if (u->guarded && guard_claim(a, u, &c)) {
         c.note = TP_S("the mask does not leave these lanes out");
-        tp_claim_check(a, &c, NULL);
+        tp_finding *lanes = tp_claim_check(a, &c, NULL);
+        if (lanes->verdict == TP_VIOLATED)
+            lanes->help = tp_message(a, "let the mask keep elements 0 to %.*s alone", TP_FMT(last_of(a, u->extent)));
         return;
     }
     c.goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, mk(a, TP_E_ADD, u->value, span), u->extent));
@@ -74,17 +123,20 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
                                  : tp_message(a, "elements from %lld to beyond 2^63; the dimension has %lld",
                                               (long long)start, (long long)extent);
     found->witness->detail = with_turns(a, u, env, found->witness->detail);
+    found->help = advice_of(a, &c, u, u->stride == 1 ? u->size : mk(a, TP_E_ADD, span, num(a, 1)), start, env);
 }
 
-/* The claim of a number that counts from 0 below the extent. */
-static void check_index(tp_analysis *a, const tp_use *u, tp_claim *c, const char *unknown)
+/* The claim of a number that counts from 0 below the extent; help: where it does not. */
+static void check_index(tp_analysis *a, const tp_use *u, tp_claim *c, const char *unknown, tp_str help)
 {
     if (!u->value.id) {
         tp_use_unknown(a, c, unknown);
         return;
     }
-    c->goal = both(a, mk(a, TP_E_GE, u->value, num(a, 0)), mk(a, TP_E_LT, u->value, u->extent));
-    tp_claim_check(a, c, NULL);
+    c->goal = lies_in(a, u->value, u->extent);
+    tp_finding *f = tp_claim_check(a, c, NULL);
+    if (f->verdict == TP_VIOLATED)
+        f->help = help;
 }
 
 static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
@@ -94,7 +146,8 @@ static void check_take(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.violated = TP_S("an index of `take` can be out of range");
     c.label = tp_message(a, "there are %.*s", TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("jnp.take fills with NaN or clamps, by its mode; a TPU reads what lies there");
-    check_index(a, u, &c, "the index depends on data, or its int32 arithmetic may overflow");
+    check_index(a, u, &c, "the index depends on data, or its int32 arithmetic may overflow",
+                tp_message(a, "keep it from 0 to %.*s", TP_FMT(last_of(a, u->extent))));
 }
 
 static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
@@ -105,7 +158,9 @@ static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.violated = tp_message(a, "there may be no device of that number: `%.*s` is less than %.*s", TP_FMT(c.subject),
                             TP_FMT(tp_text(a, u->extent)));
     c.note = TP_S("a coordinate beyond its axis is not checked: on a mesh it names a device of another row");
-    check_index(a, u, &c, "the device depends on data, or its int32 arithmetic may overflow");
+    check_index(
+        a, u, &c, "the device depends on data, or its int32 arithmetic may overflow",
+        tp_message(a, "take it modulo %.*s: behind the last device comes the first", TP_FMT(tp_text(a, u->extent))));
 }
 
 static void check(tp_analysis *a)
