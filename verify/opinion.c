@@ -267,7 +267,7 @@ static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_
     if (kernel->outcome != TP_DEMAND_VALUE)
         return real && compare_numbers(x, p, kernel, reference) != OTHER ? UNSURE : OTHER;
     if (!real)
-        return kernel->number == reference->number ? SAME : OTHER;
+        return kernel->number == reference->number ? SAME : tp_rounding_decides(p->kernel, false) ? OPEN : OTHER;
     bool finite = isfinite(kernel->number) && isfinite(reference->number),
          known = kernel->plane[0] != TP_FIELD_UNKNOWN && reference->plane[0] != TP_FIELD_UNKNOWN;
     if (!finite && kernel->number == reference->number && (!known || same_word(kernel, reference)))

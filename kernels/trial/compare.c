@@ -420,10 +420,12 @@ double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, con
     const double *g = got.meaning->plane[0], *bound = got.meaning->plane[1], *w = want.meaning->plane[0];
     double tolerance = tp_tolerance(k), rms = tp_size_of(k, o, env, &want), worst = 0;
     for (size_t i = 0; i < single->n; i++) {
-        double data = tp_get_f64(got.data->dtype, got.data->data, i), rounded[2];
-        round_row(got.data->dtype, 2, (double[]){g[i], ((const double *)single->data)[i]}, rounded);
+        double data = tp_get_f64(got.data->dtype, got.data->data, i), rounded[3],
+               numbers[] = {g[i], ((const double *)single->data)[i], ((const double *)want.data->data)[i]};
+        round_row(got.data->dtype, 3, numbers, rounded);
         double own = number_error(data, &(element){data, g[i], bound[i], rounded[0]});
-        if (data != rounded[1] && isfinite(own) && bound[i] < HUGE_VAL && tp_is_compared(k, o, env, got.data, i))
+        if (data != rounded[1] && data != rounded[2] && isfinite(own) && bound[i] < HUGE_VAL &&
+            tp_is_compared(k, o, env, got.data, i))
             worst = fmax(worst, own > 0 ? own / (tolerance * fmax(fabs(w[i]), rms)) : 0);
     }
     return worst;

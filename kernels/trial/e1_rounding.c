@@ -72,7 +72,7 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
 {
     const tp_kernel *k = x->c->kernel;
     bool asks = d->tier == TP_TIER_EQUAL && d->rounding > 1 && isfinite(d->rounding) && k->tolerance == 0 &&
-                tp_is_float(k->operands[k->ninputs + i].dtype) && tp_tolerance(k) > 0x1p-24; /* not that of float64 */
+                tp_tolerance(k) > 0x1p-24; /* not that of float64 */
     if (asks && !*single)
         *single = tp_trial_in_single(x, e);
     if (!asks || !*single || (*single)[i].n != want.data->n)
@@ -81,6 +81,11 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
     d->rounding_of_counts = fmin(d->rounding_of_counts, d->rounding);
     if (!(d->rounding > 1))
         return;
+    if (!tp_is_float(k->operands[k->ninputs + i].dtype)) {
+        if (tp_rounding_decides(k, true))
+            d->rounding = d->rounding_of_counts = 0;
+        return;
+    }
     d->allowed = tp_allowed_for(k, x->c->env, i, &(*single)[i], want);
     d->rounding /= d->allowed;
 }

@@ -1,6 +1,7 @@
 /* What a reference decides by numbers that it narrows first, as floor(x.astype(bfloat16)) does. Over the reals casts
  * are the identity, so that its value there is that of floor(x). Where its own number is another one, and the kernel
- * does not have that number either, the two are different functions. */
+ * does not have that number either, the two are different functions. Of numbers that are inputs as they are given:
+ * arithmetic before the cast, or behind it, rounds in a kernel otherwise than in the reference, and may decide. */
 #include <math.h>
 
 #include "domains/domain.h"
@@ -8,43 +9,134 @@
 
 typedef struct narrowing {
     const tp_program *p;
-    bool *narrowed; /* by value: comes of a written cast to few bits */
-    bool more, decides;
+    uint32_t ninputs;
+    bool *rounded;  /* by value: arithmetic may have rounded it; */
+    bool *narrowed; /* ... it comes of a written cast to few bits, and nothing else has rounded it; */
+    bool *blurred;  /* ... it is a number of few bits that arithmetic has rounded */
+    bool more, decides, rounding_decides;
 } narrowing;
 
-static void mark(narrowing *x, tp_vid v, bool narrowed)
+static bool is_narrow(tp_dtype d)
 {
-    x->more |= narrowed && !x->narrowed[v];
-    x->narrowed[v] |= narrowed;
+    return tp_is_float(d) && !tp_is_weak(d) && tp_dtype_info(d)->bits < 32;
 }
 
-static bool trace(const tp_statement *s, void *ctx)
+/* What memory holds that the kernel writes counts as rounded. */
+static bool rounds(const narrowing *x, const tp_inst *i)
+{
+    const tp_prim_row *info = tp_prim_info(i->prim);
+    bool adds = info->class == TP_CLASS_FOLD || info->class == TP_CLASS_RUNNING;
+    return (i->prim == TP_P_LOAD && i->access->operand >= x->ninputs) || info->class == TP_CLASS_CONTRACT ||
+           (adds && i->prim != TP_P_MAX && i->prim != TP_P_MIN) ||
+           (info->class == TP_CLASS_ELEMENTWISE && info->rounding.kind != TP_ROUND_EXACT);
+}
+
+static void mark(narrowing *x, bool *marks, tp_vid v, bool marked)
+{
+    x->more |= marked && !marks[v];
+    marks[v] |= marked;
+}
+
+static bool any_of(const bool *marks, const tp_inst *i)
+{
+    bool any = false;
+    for (uint32_t a = 0; i && a < i->nargs; a++)
+        any |= marks[i->args[a]];
+    return any;
+}
+
+static bool trace_rounding(const tp_statement *s, void *ctx)
+{
+    narrowing *x = ctx;
+    if (s->kind == TP_ASSIGN)
+        mark(x, x->rounded, s->var, x->rounded[s->value]);
+    else if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        mark(x, x->rounded, s->inst->out, rounds(x, s->inst) || any_of(x->rounded, s->inst));
+    return false;
+}
+
+/* Does it decide by its arguments, as a comparison, or a cast of floats to integers? */
+static bool decides(const narrowing *x, const tp_inst *i)
+{
+    return tp_decides(i->prim) || (i->prim == TP_P_CAST && tp_is_float(x->p->values.at[i->args[0]].dtype) &&
+                                   !tp_is_float((tp_dtype)i->integer));
+}
+
+static bool trace_narrowing(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
     const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
-    bool narrowed = false;
-    for (uint32_t a = 0; i && a < i->nargs; a++)
-        narrowed |= x->narrowed[i->args[a]];
-    bool casts = i && i->prim == TP_P_CAST, of_float = casts && tp_is_float(x->p->values.at[i->args[0]].dtype),
-         to_float = casts && tp_is_float((tp_dtype)i->integer);
-    x->decides |= narrowed && (tp_decides(i->prim) || (of_float && !to_float));
-    if (i)
-        mark(x, i->out, narrowed || (to_float && tp_dtype_info((tp_dtype)i->integer)->bits < 32));
     if (s->kind == TP_ASSIGN)
-        mark(x, s->var, x->narrowed[s->value]);
+        mark(x, x->narrowed, s->var, x->narrowed[s->value] && !x->rounded[s->var]);
+    if (!i || any_of(x->rounded, i))
+        return false;
+    bool narrowed = any_of(x->narrowed, i), casts = i->prim == TP_P_CAST && is_narrow((tp_dtype)i->integer);
+    x->decides |= narrowed && decides(x, i);
+    mark(x, x->narrowed, i->out, !rounds(x, i) && (narrowed || casts));
     return false;
+}
+
+static bool trace_blurring(const tp_statement *s, void *ctx)
+{
+    narrowing *x = ctx;
+    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
+    if (s->kind == TP_ASSIGN)
+        mark(x, x->blurred, s->var, x->blurred[s->value]);
+    if (!i)
+        return false;
+    bool blurred = any_of(x->blurred, i), casts = i->prim == TP_P_CAST,
+         narrow = is_narrow(casts ? (tp_dtype)i->integer : x->p->values.at[i->out].dtype);
+    x->rounding_decides |= blurred && decides(x, i);
+    mark(x, x->blurred, i->out,
+         tp_is_float(x->p->values.at[i->out].dtype) &&
+             (blurred || (narrow && (rounds(x, i) || (casts && any_of(x->rounded, i))))));
+    return false;
+}
+
+static void trace(narrowing *x, bool (*visit)(const tp_statement *s, void *ctx))
+{
+    do {
+        x->more = false;
+        tp_region_any(&x->p->statements, visit, x);
+    } while (x->more && !x->decides && !x->rounding_decides);
+}
+
+static narrowing narrowing_of(tp_arena *work, const tp_kernel *k, const tp_program *p)
+{
+    size_t n = p->values.len + 1;
+    return (narrowing){.p = p,
+                       .ninputs = k->ninputs,
+                       .rounded = TP_NEWN(work, bool, n),
+                       .narrowed = TP_NEWN(work, bool, n),
+                       .blurred = TP_NEWN(work, bool, n)};
 }
 
 /* Does the reference decide by what it narrows? */
 static bool decides_by_narrowed(tp_arena *work, const tp_kernel *k)
 {
-    const tp_program *p = k->reference.program;
-    narrowing x = {.p = p, .narrowed = p ? TP_NEWN(work, bool, p->values.len + 1) : NULL, .more = p != NULL};
-    while (x.more && !x.decides) {
-        x.more = false;
-        tp_region_any(&p->statements, trace, &x);
-    }
+    if (!k->reference.program)
+        return false;
+    narrowing x = narrowing_of(work, k, k->reference.program);
+    trace(&x, trace_rounding);
+    trace(&x, trace_narrowing);
     return x.decides;
+}
+
+bool tp_rounding_decides(const tp_kernel *k, bool in_reference)
+{
+    const tp_program *programs[] = {k->reference.program, in_reference ? NULL : k->body};
+    tp_arena *work = tp_arena_child(k->arena);
+    bool any = false;
+    for (int p = 0; p < 2 && !any; p++) {
+        if (!programs[p])
+            continue;
+        narrowing x = narrowing_of(work, k, programs[p]);
+        trace(&x, trace_rounding);
+        trace(&x, trace_blurring);
+        any = x.rounding_decides;
+    }
+    tp_arena_free(work);
+    return any;
 }
 
 void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
