@@ -1,5 +1,7 @@
 /* Proofs held against executions. Where they say opposite things one of the two
  * is wrong, and it is this program: an internal error, whatever the kernel is. */
+#include "spec/facts.h"
+#include "verify/opinion.h"
 #include "verify/verify.h"
 
 void tp_add_disagreement(tp_arena *a, tp_spec_report *r, const tp_disagreement *d)
@@ -136,5 +138,34 @@ void tp_hold_witnesses_against_runs(tp_arena *a, tp_spec_report *r)
                              .subject = f.subject,
                              .witness = f.witness};
         tp_add_disagreement(a, r, &d);
+    }
+}
+
+void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed)
+{
+    tp_opinion_options o;
+    const tp_opinion *x = &r->opinion;
+    if (!r->equality.proven)
+        return;
+    tp_opinion_defaults(&o);
+    o.seed = seed;
+    o.masks = r->equality.masks;
+    o.facts = r->equality.given;
+    for (uint32_t i = 0; i < r->findings.len; i++)
+        o.facts |= (tp_basis_names(r->findings.at[i].rests_on, "F1") ? TP_FACT_F1 : 0) |
+                   (tp_basis_names(r->findings.at[i].rests_on, "F2") ? TP_FACT_F2 : 0);
+    tp_second_opinion(a, r->spec, &o, &r->opinion);
+    if (x->different) {
+        tp_case c = {.kernel = x->kernel, .env = x->env};
+        tp_disagreement d = {.proof = TP_S("equality with the reference for all sizes"),
+                             .execution = tp_printf(a, "%.*s is %.*s, the reference says %.*s", TP_FMT(x->element),
+                                                    TP_FMT(x->got), TP_FMT(x->want)),
+                             .witness = tp_witness_of_case(a, &c)};
+        tp_add_disagreement(a, r, &d);
+    } else if (x->unsure) {
+        r->equality = (tp_equality){.reason = tp_printf(a,
+                                                        "the second opinion is inconclusive: the residues of %.*s "
+                                                        "differ or are missing, and the numbers confirm no difference",
+                                                        TP_FMT(x->element))};
     }
 }

@@ -139,6 +139,15 @@ static bool same_word(const tp_demand_value *a, const tp_demand_value *b)
     return (uint32_t)a->plane[0] == (uint32_t)b->plane[0];
 }
 
+/* Of a value of the rounding domain. */
+static double real_of(const tp_demand_value *v, double *bound)
+{
+    double real;
+    memcpy(&real, &v->plane[0], sizeof real);
+    memcpy(bound, &v->plane[1], sizeof *bound);
+    return real;
+}
+
 /* Values over the reals on some inputs: OTHER where they are farther from each
  * other than their bounds allow, CLOSE where they are not and the bounds are
  * small, else OPEN. */
@@ -149,10 +158,8 @@ static opinion compare_numbers(asking *x, const tp_look *p, tp_demand_value *ker
         double v, w, bv, bw;
         *reference = number(x, p, REFERENCE, f);
         *kernel = number(x, p, KERNEL, f);
-        memcpy(&v, &kernel->plane[0], 8);
-        memcpy(&bv, &kernel->plane[1], 8);
-        memcpy(&w, &reference->plane[0], 8);
-        memcpy(&bw, &reference->plane[1], 8);
+        v = real_of(kernel, &bv);
+        w = real_of(reference, &bw);
         if (reference->outcome != TP_DEMAND_VALUE || reference->undecided || !isfinite(w))
             continue;
         if (kernel->outcome == TP_DEMAND_UNDEFINED || kernel->outcome == TP_DEMAND_TRAP)
@@ -251,6 +258,21 @@ static tp_demand_value reference_of_draws(asking *x, const tp_look *p)
     return v;
 }
 
+/* Integers and bools that differ: OTHER where they do over the reals, too, as far as bounds tell; else rounding
+ * decided, as in round(x / 0.05) of 0.375, or what is narrowed to few bits. */
+static opinion compare_integers(asking *x, const tp_look *p)
+{
+    double real[2], bound[2];
+    for (int side = 0; side < 2; side++) {
+        tp_demand_value v = value_once(x, p, side, 0, false, DRAWS[x->draw].family, DRAWS[x->draw].seed);
+        x->numbers -= v.work;
+        if (v.outcome != TP_DEMAND_VALUE || v.undecided)
+            return OPEN;
+        real[side] = real_of(&v, &bound[side]);
+    }
+    return fabs(real[KERNEL] - real[REFERENCE]) > bound[KERNEL] + bound[REFERENCE] ? OTHER : OPEN;
+}
+
 static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_demand_value *reference)
 {
     bool real = tp_is_float(p->kernel->operands[p->kernel->ninputs + p->output].dtype);
@@ -267,7 +289,7 @@ static opinion compare(asking *x, const tp_look *p, tp_demand_value *kernel, tp_
     if (kernel->outcome != TP_DEMAND_VALUE)
         return real && compare_numbers(x, p, kernel, reference) != OTHER ? UNSURE : OTHER;
     if (!real)
-        return kernel->number == reference->number ? SAME : tp_rounding_decides(p->kernel, false) ? OPEN : OTHER;
+        return kernel->number == reference->number ? SAME : compare_integers(x, p);
     bool finite = isfinite(kernel->number) && isfinite(reference->number),
          known = kernel->plane[0] != TP_FIELD_UNKNOWN && reference->plane[0] != TP_FIELD_UNKNOWN;
     if (!finite && kernel->number == reference->number && (!known || same_word(kernel, reference)))
@@ -681,35 +703,6 @@ void tp_second_opinion(tp_arena *a, const tp_spec *s, const tp_opinion_options *
         out->far = TP_S("there is no room for its stack");
     if (c.status != TP_OK)
         tp_leave(a, c.status);
-}
-
-void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed)
-{
-    tp_opinion_options o;
-    const tp_opinion *x = &r->opinion;
-    if (!r->equality.proven)
-        return;
-    tp_opinion_defaults(&o);
-    o.seed = seed;
-    o.masks = r->equality.masks;
-    o.facts = r->equality.given;
-    for (uint32_t i = 0; i < r->findings.len; i++)
-        o.facts |= (tp_basis_names(r->findings.at[i].rests_on, "F1") ? TP_FACT_F1 : 0) |
-                   (tp_basis_names(r->findings.at[i].rests_on, "F2") ? TP_FACT_F2 : 0);
-    tp_second_opinion(a, r->spec, &o, &r->opinion);
-    if (x->different) {
-        tp_case c = {.kernel = x->kernel, .env = x->env};
-        tp_disagreement d = {.proof = TP_S("equality with the reference for all sizes"),
-                             .execution = tp_printf(a, "%.*s is %.*s, the reference says %.*s", TP_FMT(x->element),
-                                                    TP_FMT(x->got), TP_FMT(x->want)),
-                             .witness = tp_witness_of_case(a, &c)};
-        tp_add_disagreement(a, r, &d);
-    } else if (x->unsure) {
-        r->equality = (tp_equality){.reason = tp_printf(a,
-                                                        "the second opinion is inconclusive: the residues of %.*s "
-                                                        "differ or are missing, and the numbers confirm no difference",
-                                                        TP_FMT(x->element))};
-    }
 }
 
 /* ---- without a proof ---- */

@@ -9,7 +9,6 @@
 
 typedef struct narrowing {
     const tp_program *p;
-    uint32_t ninputs;
     bool *rounded;  /* by value: arithmetic may have rounded it; */
     bool *narrowed; /* ... it comes of a written cast to few bits, and nothing else has rounded it; */
     bool *blurred;  /* ... it is a number of few bits that arithmetic has rounded */
@@ -21,13 +20,11 @@ static bool is_narrow(tp_dtype d)
     return tp_is_float(d) && !tp_is_weak(d) && tp_dtype_info(d)->bits < 32;
 }
 
-/* What memory holds that the kernel writes counts as rounded. */
-static bool rounds(const narrowing *x, const tp_inst *i)
+static bool rounds(const tp_inst *i)
 {
     const tp_prim_row *info = tp_prim_info(i->prim);
     bool adds = info->class == TP_CLASS_FOLD || info->class == TP_CLASS_RUNNING;
-    return (i->prim == TP_P_LOAD && i->access->operand >= x->ninputs) || info->class == TP_CLASS_CONTRACT ||
-           (adds && i->prim != TP_P_MAX && i->prim != TP_P_MIN) ||
+    return info->class == TP_CLASS_CONTRACT || (adds && i->prim != TP_P_MAX && i->prim != TP_P_MIN) ||
            (info->class == TP_CLASS_ELEMENTWISE && info->rounding.kind != TP_ROUND_EXACT);
 }
 
@@ -51,7 +48,7 @@ static bool trace_rounding(const tp_statement *s, void *ctx)
     if (s->kind == TP_ASSIGN)
         mark(x, x->rounded, s->var, x->rounded[s->value]);
     else if (s->kind == TP_COMPUTE && s->inst->out >= 0)
-        mark(x, x->rounded, s->inst->out, rounds(x, s->inst) || any_of(x->rounded, s->inst));
+        mark(x, x->rounded, s->inst->out, rounds(s->inst) || any_of(x->rounded, s->inst));
     return false;
 }
 
@@ -72,7 +69,7 @@ static bool trace_narrowing(const tp_statement *s, void *ctx)
         return false;
     bool narrowed = any_of(x->narrowed, i), casts = i->prim == TP_P_CAST && is_narrow((tp_dtype)i->integer);
     x->decides |= narrowed && decides(x, i);
-    mark(x, x->narrowed, i->out, !rounds(x, i) && (narrowed || casts));
+    mark(x, x->narrowed, i->out, !rounds(i) && (narrowed || casts));
     return false;
 }
 
@@ -89,7 +86,7 @@ static bool trace_blurring(const tp_statement *s, void *ctx)
     x->rounding_decides |= blurred && decides(x, i);
     mark(x, x->blurred, i->out,
          tp_is_float(x->p->values.at[i->out].dtype) &&
-             (blurred || (narrow && (rounds(x, i) || (casts && any_of(x->rounded, i))))));
+             (blurred || (narrow && (rounds(i) || (casts && any_of(x->rounded, i))))));
     return false;
 }
 
@@ -101,11 +98,10 @@ static void trace(narrowing *x, bool (*visit)(const tp_statement *s, void *ctx))
     } while (x->more && !x->decides && !x->rounding_decides);
 }
 
-static narrowing narrowing_of(tp_arena *work, const tp_kernel *k, const tp_program *p)
+static narrowing narrowing_of(tp_arena *work, const tp_program *p)
 {
     size_t n = p->values.len + 1;
     return (narrowing){.p = p,
-                       .ninputs = k->ninputs,
                        .rounded = TP_NEWN(work, bool, n),
                        .narrowed = TP_NEWN(work, bool, n),
                        .blurred = TP_NEWN(work, bool, n)};
@@ -116,27 +112,22 @@ static bool decides_by_narrowed(tp_arena *work, const tp_kernel *k)
 {
     if (!k->reference.program)
         return false;
-    narrowing x = narrowing_of(work, k, k->reference.program);
+    narrowing x = narrowing_of(work, k->reference.program);
     trace(&x, trace_rounding);
     trace(&x, trace_narrowing);
     return x.decides;
 }
 
-bool tp_rounding_decides(const tp_kernel *k, bool in_reference)
+bool tp_rounding_decides(const tp_kernel *k)
 {
-    const tp_program *programs[] = {k->reference.program, in_reference ? NULL : k->body};
+    if (!k->reference.program)
+        return false;
     tp_arena *work = tp_arena_child(k->arena);
-    bool any = false;
-    for (int p = 0; p < 2 && !any; p++) {
-        if (!programs[p])
-            continue;
-        narrowing x = narrowing_of(work, k, programs[p]);
-        trace(&x, trace_rounding);
-        trace(&x, trace_blurring);
-        any = x.rounding_decides;
-    }
+    narrowing x = narrowing_of(work, k->reference.program);
+    trace(&x, trace_rounding);
+    trace(&x, trace_blurring);
     tp_arena_free(work);
-    return any;
+    return x.rounding_decides;
 }
 
 void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
