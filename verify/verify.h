@@ -75,7 +75,7 @@ int tp_replay_witness(void *ctx, const tp_kernel *k, const int64_t *env, const c
 void tp_add_execution_findings(tp_arena *a, const tp_equiv *e, const tp_kernel *k, const tp_equiv_options *o,
                                bool proven, tp_str spent, tp_findings *into);
 
-/* opinion.c: a proof of equality held against single elements at far sizes. */
+/* disagreement.c: a proof of equality held against single elements at far sizes. */
 void tp_hold_equality_against_elements(tp_arena *a, tp_spec_report *r, uint64_t seed);
 /* opinion.c: where equality is not proven and all cases agree, single elements
  * at far sizes are compared all the same. Where one differs, the case at its
