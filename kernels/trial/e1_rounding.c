@@ -82,7 +82,7 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
     if (!(d->rounding > 1))
         return;
     if (!tp_is_float(k->operands[k->ninputs + i].dtype)) {
-        if (tp_rounding_decides(k))
+        if (tp_rounding_decides(x->work, k))
             d->rounding = d->rounding_of_counts = 0;
         return;
     }

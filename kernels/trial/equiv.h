@@ -367,7 +367,7 @@ double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, con
                           tp_result want);
 /* Does the reference decide by numbers of few bits that arithmetic has rounded, as argmax of a product in bfloat16
  * does? Many of these tie, and rounding may decide which. */
-bool tp_rounding_decides(const tp_kernel *k);
+bool tp_rounding_decides(tp_arena *work, const tp_kernel *k);
 /* Does a loop of the body end where floats decide, as one that turns until a result is close enough? Such a kernel is
  * another function over the reals than what it approximates: within the tolerance, nothing follows. */
 bool tp_approximates(const tp_kernel *k);

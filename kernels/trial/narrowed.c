@@ -9,10 +9,9 @@
 
 typedef struct narrowing {
     const tp_program *p;
-    bool *rounded;  /* by value: arithmetic may have rounded it; */
-    bool *narrowed; /* ... it comes of a written cast to few bits, and nothing else has rounded it; */
-    bool *blurred;  /* ... it is a number of few bits that arithmetic has rounded */
-    bool more, decides, rounding_decides;
+    bool *rounded; /* by value: arithmetic may have rounded it; */
+    bool *few;     /* ... it comes of a number of few bits, of the kind that is looked for */
+    bool more, decides;
 } narrowing;
 
 static bool is_narrow(tp_dtype d)
@@ -59,32 +58,34 @@ static bool decides(const narrowing *x, const tp_inst *i)
                                    !tp_is_float((tp_dtype)i->integer));
 }
 
+/* `few`: by a written cast, and nothing else has rounded it. */
 static bool trace_narrowing(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
     const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
     if (s->kind == TP_ASSIGN)
-        mark(x, x->narrowed, s->var, x->narrowed[s->value] && !x->rounded[s->var]);
+        mark(x, x->few, s->var, x->few[s->value] && !x->rounded[s->var]);
     if (!i || any_of(x->rounded, i))
         return false;
-    bool narrowed = any_of(x->narrowed, i), casts = i->prim == TP_P_CAST && is_narrow((tp_dtype)i->integer);
+    bool narrowed = any_of(x->few, i), casts = i->prim == TP_P_CAST && is_narrow((tp_dtype)i->integer);
     x->decides |= narrowed && decides(x, i);
-    mark(x, x->narrowed, i->out, !rounds(i) && (narrowed || casts));
+    mark(x, x->few, i->out, !rounds(i) && (narrowed || casts));
     return false;
 }
 
+/* `few`: arithmetic has rounded it, too. */
 static bool trace_blurring(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
     const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
     if (s->kind == TP_ASSIGN)
-        mark(x, x->blurred, s->var, x->blurred[s->value]);
+        mark(x, x->few, s->var, x->few[s->value]);
     if (!i)
         return false;
-    bool blurred = any_of(x->blurred, i), casts = i->prim == TP_P_CAST,
+    bool blurred = any_of(x->few, i), casts = i->prim == TP_P_CAST,
          narrow = is_narrow(casts ? (tp_dtype)i->integer : x->p->values.at[i->out].dtype);
-    x->rounding_decides |= blurred && decides(x, i);
-    mark(x, x->blurred, i->out,
+    x->decides |= blurred && decides(x, i);
+    mark(x, x->few, i->out,
          tp_is_float(x->p->values.at[i->out].dtype) &&
              (blurred || (narrow && (rounds(i) || (casts && any_of(x->rounded, i))))));
     return false;
@@ -95,39 +96,25 @@ static void trace(narrowing *x, bool (*visit)(const tp_statement *s, void *ctx))
     do {
         x->more = false;
         tp_region_any(&x->p->statements, visit, x);
-    } while (x->more && !x->decides && !x->rounding_decides);
+    } while (x->more && !x->decides);
 }
 
-static narrowing narrowing_of(tp_arena *work, const tp_program *p)
+/* Does the reference decide by numbers of few bits that `visit` finds? */
+static bool decides_by(tp_arena *work, const tp_kernel *k, bool (*visit)(const tp_statement *s, void *ctx))
 {
-    size_t n = p->values.len + 1;
-    return (narrowing){.p = p,
-                       .rounded = TP_NEWN(work, bool, n),
-                       .narrowed = TP_NEWN(work, bool, n),
-                       .blurred = TP_NEWN(work, bool, n)};
-}
-
-/* Does the reference decide by what it narrows? */
-static bool decides_by_narrowed(tp_arena *work, const tp_kernel *k)
-{
-    if (!k->reference.program)
+    const tp_program *p = k->reference.program;
+    if (!p)
         return false;
-    narrowing x = narrowing_of(work, k->reference.program);
+    narrowing x = {
+        .p = p, .rounded = TP_NEWN(work, bool, p->values.len + 1), .few = TP_NEWN(work, bool, p->values.len + 1)};
     trace(&x, trace_rounding);
-    trace(&x, trace_narrowing);
+    trace(&x, visit);
     return x.decides;
 }
 
-bool tp_rounding_decides(const tp_kernel *k)
+bool tp_rounding_decides(tp_arena *work, const tp_kernel *k)
 {
-    if (!k->reference.program)
-        return false;
-    tp_arena *work = tp_arena_child(k->arena);
-    narrowing x = narrowing_of(work, k->reference.program);
-    trace(&x, trace_rounding);
-    trace(&x, trace_blurring);
-    tp_arena_free(work);
-    return x.rounding_decides;
+    return decides_by(work, k, trace_blurring);
 }
 
 void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
@@ -137,7 +124,7 @@ void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp
     const tp_kernel *k = x->c->kernel;
     const tp_operand *o = &k->operands[k->ninputs + i];
     const double *real = want.meaning->plane[0], *number = want.data->data;
-    if (d->tier != TP_TIER_EQUAL || x->c->against || !decides_by_narrowed(x->work, k))
+    if (d->tier != TP_TIER_EQUAL || x->c->against || !decides_by(x->work, k, trace_narrowing))
         return;
     double size = tp_size_of(k, o, x->c->env, &want);
     bool is_float = tp_is_float(got.data->dtype);
