@@ -44,6 +44,8 @@ enum {
 #define PAIRS_AND_SUM(s, x, y) _mm512_add_epi32(s, _mm512_madd_epi16(s, y))
 PEAK(quads, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512, 128, _mm512_dpbusd_epi32)
 PEAK(pairs, "avx512f,avx512bw", __m512i, _mm512_setzero_si512, 64, PAIRS_AND_SUM)
+#define WORDS(s, x, y) _mm512_dpbf16_ps(s, (__m512bh)(x), (__m512bh)(y))
+PEAK(words_of_bfloats, "avx512f,avx512bf16", __m512, _mm512_setzero_ps, 64, WORDS)
 
 /* Four tiles of sums, as the products have them; EACH of a tile's 16 x 16 sums has so many terms. */
 #define TILES(name, TARGET, EACH, OPERATION)                                                                           \
@@ -92,7 +94,7 @@ static double integers(const tp_multiplier *m)
 
 static double bfloats(const tp_multiplier *m, const tp_peaks *p)
 {
-    return m->bfloats ? tiles_of_bfloats() : p->flops;
+    return !m->bfloats ? p->flops : strcmp(m->bfloats_by, "AMX") == 0 ? tiles_of_bfloats() : words_of_bfloats();
 }
 #else
 static double integers(const tp_multiplier *m)

@@ -6,24 +6,20 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
 #include <cpuid.h>
-#include <immintrin.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "domains/blocks.h"
 
 enum {
     ASK_FOR_STATE = 0x1023, /* ARCH_REQ_XCOMP_PERM: Linux, Documentation/arch/x86/xstate.rst */
     TILE_DATA = 18,         /* number of that state; Intel SDM 1, 13.5.15 */
     AMX_BF16 = 1 << 22,     /* of edx of leaf 7 */
     AMX_TILE = 1 << 24,
-    AMX_INT8 = 1 << 25,
-    SIDE = 16, /* rows of a tile, and words of a row */
-    TILE = SIDE * SIDE,
-    BLOCK = 2 * SIDE /* of sums: four tiles, for two of a and two of b */
+    AMX_INT8 = 1 << 25
 };
-
-#define WITH_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 static bool ask(void)
 {
@@ -50,63 +46,6 @@ typedef struct shapes {
     uint16_t bytes[16]; /* of a row */
     uint8_t rows[16];
 } shapes;
-
-/* What is asked for beside a product: so many lines with each group of terms, while the tiles before are multiplied. */
-typedef struct beside {
-    tp_ahead *ahead;
-    size_t lines;
-} beside;
-
-static beside beside_groups(tp_ahead *ahead, size_t groups)
-{
-    return (beside){ahead, groups ? ahead->lines / groups + 1 : 0};
-}
-
-/* What was stored to p is there: the compiler does not know that these instructions look at memory. */
-static inline void is_there(const void *p)
-{
-    __asm__ volatile("" : : "r"(p) : "memory");
-}
-
-static inline size_t least(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
-static size_t in_parts(size_t n, size_t part)
-{
-    return (n + part - 1) / part;
-}
-
-static inline __mmask32 first(size_t n)
-{
-    return n >= 32 ? UINT32_MAX : (UINT32_C(1) << n) - 1;
-}
-
-/* Words of 16 lines, turned. */
-WITH_AVX512 static inline void turn_tile(__m512i v[SIDE])
-{
-    __m512i w[SIDE];
-#pragma GCC unroll 4
-    for (int i = 0; i < SIDE; i += 4) {
-        __m512i p = _mm512_unpacklo_epi32(v[i], v[i + 1]), q = _mm512_unpackhi_epi32(v[i], v[i + 1]),
-                r = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]), s = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
-        w[i] = _mm512_unpacklo_epi64(p, r);
-        w[i + 1] = _mm512_unpackhi_epi64(p, r);
-        w[i + 2] = _mm512_unpacklo_epi64(q, s);
-        w[i + 3] = _mm512_unpackhi_epi64(q, s);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        __m512i p = _mm512_shuffle_i32x4(w[i], w[i + 4], 0x88), q = _mm512_shuffle_i32x4(w[i], w[i + 4], 0xdd),
-                r = _mm512_shuffle_i32x4(w[i + 8], w[i + 12], 0x88),
-                s = _mm512_shuffle_i32x4(w[i + 8], w[i + 12], 0xdd);
-        v[i] = _mm512_shuffle_i32x4(p, r, 0x88);
-        v[i + 4] = _mm512_shuffle_i32x4(q, s, 0x88);
-        v[i + 8] = _mm512_shuffle_i32x4(p, r, 0xdd);
-        v[i + 12] = _mm512_shuffle_i32x4(q, s, 0xdd);
-    }
-}
 
 enum { SUM, RIGHT, BELOW, BOTH, A_TOP, A_LOW, B_LEFT, B_RIGHT }; /* tiles: 0 to 7 */
 
@@ -341,147 +280,11 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
 
 /* ---- bfloat16 ---- */
 
-/* Operands are packed to panels of BLOCK lines: rows of a, columns of b. Of each TP_GROUP terms of a panel there are
- * two tiles, of its first lines and of the others, without gaps; 0s where there are no lines or no terms. A word has
- * two terms. Words of a row are those of a line in a, of a pair of terms in b.
- *
- * The tiles take and give 0 for what is subnormal, as no other instruction here does. So a panel is asked for
- * the least exponents of its numbers. Let all numbers of a panel of a that are not 0 be at least 2^x, and those of one
- * of b at least 2^y, and -126 <= x, y. A bfloat16 of at least 2^x is a multiple of 2^(x - 7), so each product is a
- * multiple of q = 2^(x + y - 14). So is each sum of a product or sum and a multiple of q, exactly; and rounded, for a
- * float32 that is next to a multiple of q is either that or has a last place above q. If q >= 2^-126, what is not 0 is
- * not subnormal, and nothing is rounded otherwise than by IEEE 754. With exponents as they are stored (127 more), x + y
- * - 14 >= -126 reads X + Y >= 142. Sums that overflow, infinities and NaN are those of IEEE 754. */
-enum { PAIR = 2 * TILE, LEAST_EXPONENTS = 142, DEPTH = 16 /* groups */ };
-
-/* The least exponent of each panel lies behind all of them. */
-size_t tp_bfloats_panels(size_t lines, size_t k)
+__attribute__((target("amx-tile,amx-bf16"))) static void sums_of_tiles(const tp_pair *a, const tp_pair *b,
+                                                                       size_t groups, size_t high, size_t wide,
+                                                                       part_of from, part_of to, beside other)
 {
-    const size_t panels = in_parts(lines, BLOCK),
-                 bytes = panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t));
-    return in_parts(bytes, TP_AHEAD_LINE) * TP_AHEAD_LINE;
-}
-
-size_t tp_bfloats_room(size_t m, size_t n, size_t k)
-{
-    return tp_bfloats_panels(m, k) + tp_bfloats_panels(n, k) + TP_AHEAD_LINE;
-}
-
-/* The least magnitude so far of 32 numbers, less by 1, so that 0 is most of all. */
-WITH_AVX512 static inline __m512i look(__m512i seen, __m512i v)
-{
-    const __m512i size = _mm512_and_si512(v, _mm512_set1_epi16(0x7fff));
-    return _mm512_min_epu16(seen, _mm512_sub_epi16(size, _mm512_set1_epi16(1)));
-}
-
-/* Its exponent; 512: all are 0. */
-WITH_AVX512 static inline uint32_t exponent_of(__m512i seen)
-{
-    uint16_t all[TP_GROUP], one = UINT16_MAX;
-    _mm512_storeu_si512(all, seen);
-    for (size_t i = 0; i < TP_GROUP; i++)
-        one = all[i] < one ? all[i] : one;
-    return ((uint32_t)one + 1) >> 7;
-}
-
-/* Up to 16 lines whose terms lie side by side. */
-WITH_AVX512 static inline void load_lines(__m512i v[SIDE], const tp_bfloat *x, size_t step, size_t lines, size_t terms)
-{
-    const __mmask32 there = first(terms);
-    if (lines >= SIDE && terms >= TP_GROUP)
-#pragma GCC unroll 16
-        for (size_t q = 0; q < SIDE; q++)
-            v[q] = _mm512_loadu_si512(x + q * step);
-    else
-        for (size_t q = 0; q < SIDE; q++)
-            v[q] = q < lines ? _mm512_maskz_loadu_epi16(there, x + q * step) : _mm512_setzero_si512();
-}
-
-/* Up to 16 pairs of terms of which up to 32 lines lie side by side: v of the first 16, w of the others. */
-WITH_AVX512 static inline void load_terms(__m512i v[SIDE], __m512i w[SIDE], const tp_bfloat *x, size_t step,
-                                          size_t lines, size_t terms)
-{
-    static const uint16_t LOW[TP_GROUP] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                           8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i low = _mm512_loadu_si512(LOW), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
-    const __mmask32 there = first(lines);
-    for (size_t p = 0; p < SIDE; p++, x += 2 * step) {
-        __m512i even = 2 * p < terms ? _mm512_maskz_loadu_epi16(there, x) : _mm512_setzero_si512(),
-                odd = 2 * p + 1 < terms ? _mm512_maskz_loadu_epi16(there, x + step) : _mm512_setzero_si512();
-        v[p] = _mm512_permutex2var_epi16(even, low, odd);
-        w[p] = _mm512_permutex2var_epi16(even, high, odd);
-    }
-}
-
-/* Elements anywhere. */
-WITH_AVX512 static void load_any(__m512i v[SIDE], const tp_bfloat *x, size_t line, size_t term, size_t lines,
-                                 size_t terms)
-{
-    for (size_t q = 0; q < SIDE; q++) {
-        tp_bfloat row[TP_GROUP] = {0};
-        for (size_t t = 0; q < lines && t < terms; t++)
-            row[t] = x[q * line + t * term];
-        v[q] = _mm512_loadu_si512(row);
-    }
-}
-
-WITH_AVX512 static inline void store_tile(tp_pair *to, const __m512i v[SIDE], __m512i *seen)
-{
-#pragma GCC unroll 16
-    for (size_t q = 0; q < SIDE; q++) {
-        *seen = look(*seen, v[q]);
-        _mm512_store_si512(to + q * SIDE, v[q]);
-    }
-}
-
-/* One panel, and its least exponent; the lines and terms of x are so many elements apart. `turned`: the rows of a tile
- * are pairs of terms. */
-WITH_AVX512 static uint32_t pack_panel(tp_pair *to, const tp_bfloat *x, size_t line, size_t term, size_t lines,
-                                       size_t k, bool turned)
-{
-    __m512i seen = _mm512_set1_epi16(-1);
-    const bool by_terms = term != 1 && line == 1;
-    for (size_t t = 0; t < k; t += TP_GROUP, to += PAIR, x += TP_GROUP * term) {
-        const size_t terms = least(k - t, TP_GROUP), low = lines > SIDE ? lines - SIDE : 0;
-        __m512i v[SIDE], w[SIDE];
-        if (by_terms) {
-            load_terms(v, w, x, term, lines, terms);
-        } else if (term == 1) {
-            load_lines(v, x, line, lines, terms);
-            if (low)
-                load_lines(w, x + SIDE * line, line, low, terms);
-        } else {
-            load_any(v, x, line, term, lines, terms);
-            load_any(w, x + SIDE * line, line, term, low, terms);
-        }
-        if (turned != by_terms)
-            turn_tile(v);
-        store_tile(to, v, &seen);
-        if (low && turned != by_terms)
-            turn_tile(w);
-        if (low)
-            store_tile(to + TILE, w, &seen);
-    }
-    return exponent_of(seen);
-}
-
-/* Are the tiles' sums of these those of IEEE 754? */
-static inline bool fit(uint32_t x, uint32_t y)
-{
-    return x && y && x + y >= LEAST_EXPONENTS;
-}
-
-/* A part of a matrix, or a copy of it: rows are so many elements apart. NULL: 0s. */
-typedef struct part_of {
-    float *at;
-    size_t pitch;
-} part_of;
-
-/* to = from + the products of some groups of a panel of a and one of b, BLOCK x BLOCK sums. `low`, `right`: are there
- * more than half as many rows, columns? */
-__attribute__((target("amx-tile,amx-bf16"))) static void
-sums(const tp_pair *a, const tp_pair *b, size_t groups, bool low, bool right, part_of from, part_of to, beside other)
-{
+    const bool low = high > SIDE, right = wide > SIDE;
     const size_t stride = from.pitch * sizeof(float), of_to = to.pitch * sizeof(float);
     _tile_zero(0);
     _tile_zero(1);
@@ -493,7 +296,7 @@ sums(const tp_pair *a, const tp_pair *b, size_t groups, bool low, bool right, pa
         _tile_loadd(2, from.at + SIDE * from.pitch, stride);
         _tile_loadd(3, from.at + SIDE * from.pitch + SIDE, stride);
     }
-    for (size_t t = 0; t < groups; t++, a += PAIR, b += PAIR) {
+    for (size_t t = 0; t < groups; t++, a += 2 * TILE, b += 2 * TILE) {
         tp_ahead_ask(other.ahead, other.lines);
         _tile_loadd(4, a, SIDE * sizeof *a);
         _tile_loadd(6, b, SIDE * sizeof *b);
@@ -515,135 +318,13 @@ sums(const tp_pair *a, const tp_pair *b, size_t groups, bool low, bool right, pa
     _tile_stored(3, to.at + SIDE * to.pitch + SIDE, of_to);
 }
 
-/* Rows of a group of a: the low halves of words and the high ones, one after the other. */
-WITH_AVX512 static void widen_rows(const tp_pair *from, size_t rows, tp_widened *to)
+/* Tiles of whole blocks, for all of a product. */
+static void begin_blocks(void)
 {
-    const __m512i first_half = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-                  second_half = _mm512_add_epi32(first_half, _mm512_set1_epi32(8));
-    for (size_t i = 0; i < rows; i++, from += SIDE, to += TP_GROUP) {
-        const __m512i w = _mm512_load_si512(from), even = _mm512_slli_epi32(w, 16),
-                      odd = _mm512_and_si512(w, _mm512_set1_epi32((int)0xffff0000));
-        _mm512_storeu_si512(to, _mm512_permutex2var_epi32(even, first_half, odd));
-        _mm512_storeu_si512(to + SIDE, _mm512_permutex2var_epi32(even, second_half, odd));
-    }
-}
-
-/* ... of b, in which a row is one of pairs of terms. */
-WITH_AVX512 static void widen_terms(const tp_pair *from, size_t terms, tp_widened *to)
-{
-    for (size_t q = 0; q < terms; q += 2, from += SIDE, to += 2 * BLOCK)
-        for (size_t side = 0; side < 2; side++) {
-            const __m512i w = _mm512_load_si512(from + side * TILE);
-            _mm512_storeu_si512(to + side * SIDE, _mm512_slli_epi32(w, 16));
-            _mm512_storeu_si512(to + BLOCK + side * SIDE, _mm512_and_si512(w, _mm512_set1_epi32((int)0xffff0000)));
-        }
-}
-
-/* The same of all terms, without tiles. */
-static void other_sums(const tp_pair *a, const tp_pair *b, size_t k, size_t high, size_t wide, float *to,
-                       tp_multiply_floats *widened)
-{
-    tp_widened x[BLOCK * TP_GROUP], y[TP_GROUP * BLOCK], part[BLOCK * BLOCK], sum[BLOCK * BLOCK] = {0};
-    for (size_t t = 0; t < k; t += TP_GROUP, a += PAIR, b += PAIR) {
-        const size_t terms = least(k - t, TP_GROUP);
-        widen_rows(a, high, x);
-        widen_terms(b, terms, y);
-        /* the sum of a group, from 0, added to the sums before */
-        widened(high, wide, terms, x, (tp_steps){TP_GROUP, 1}, y, (tp_steps){BLOCK, 1}, part, sum, sum, NULL, NULL);
-    }
-    for (size_t i = 0; i < high; i++)
-        memcpy(to + i * BLOCK, sum + i * wide, wide * sizeof *sum);
-}
-
-/* A part of r, or of `base`, or of `onto`: so many of BLOCK rows and columns. */
-WITH_AVX512 static void put_block(const float *from, size_t high, size_t wide, float *to, const float *base,
-                                  size_t pitch)
-{
-    const __mmask16 left = (__mmask16)first(least(wide, SIDE)), right = (__mmask16)first(wide > SIDE ? wide - SIDE : 0);
-    for (size_t i = 0; i < high; i++, from += BLOCK, to += pitch) {
-        __m512 x = _mm512_loadu_ps(from), y = _mm512_loadu_ps(from + SIDE);
-        if (base) {
-            x = _mm512_add_ps(_mm512_maskz_loadu_ps(left, base + i * pitch), x);
-            y = _mm512_add_ps(_mm512_maskz_loadu_ps(right, base + i * pitch + SIDE), y);
-        }
-        _mm512_mask_storeu_ps(to, left, x);
-        _mm512_mask_storeu_ps(to + SIDE, right, y);
-    }
-}
-
-WITH_AVX512 static void get_block(float *to, size_t high, size_t wide, const float *from, size_t pitch)
-{
-    const __mmask16 left = (__mmask16)first(least(wide, SIDE)), right = (__mmask16)first(wide > SIDE ? wide - SIDE : 0);
-    for (size_t i = 0; i < high; i++, to += BLOCK, from += pitch) {
-        _mm512_storeu_ps(to, _mm512_maskz_loadu_ps(left, from));
-        _mm512_storeu_ps(to + SIDE, _mm512_maskz_loadu_ps(right, from + SIDE));
-    }
-}
-
-/* An operand's panels, each of so many pairs, and the least exponent of each. */
-typedef struct packed {
-    tp_pair *at;
-    uint32_t *least;
-} packed;
-
-/* They are packed to `room`, or are kept: then they may be there. */
-static packed pack(void *room, tp_panels *kept, const tp_bfloat *x, size_t line, size_t term, size_t lines, size_t k,
-                   bool turned)
-{
-    const size_t pairs = in_parts(k, TP_GROUP) * PAIR;
-    tp_pair *at = kept ? kept->at : room;
-    const packed p = {at, at + in_parts(lines, BLOCK) * pairs};
-    for (size_t i = 0; i < lines && !(kept && kept->filled); i += BLOCK)
-        p.least[i / BLOCK] =
-            pack_panel(at + i / BLOCK * pairs, x + i * line, line, term, least(lines - i, BLOCK), k, turned);
-    if (kept)
-        kept->filled = true;
-    return p;
-}
-
-void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
-                             tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened)
-{
-    _Alignas(64) float block[BLOCK * BLOCK] = {0};
-    const size_t groups = in_parts(k, TP_GROUP), blocks = in_parts(m, BLOCK) * in_parts(n, BLOCK);
-    tp_ahead nothing = {.n = 0};
-    const beside other = beside_groups(ahead ? ahead : &nothing, blocks * groups);
-    const part_of none = {NULL, 0};
-    char *own = (char *)(((uintptr_t)room + TP_AHEAD_LINE - 1) / TP_AHEAD_LINE * TP_AHEAD_LINE);
-    const packed x = pack(own, rows, a, sa.row, sa.column, m, k, false),
-                 y = pack(own + tp_bfloats_panels(m, k), panels, b, sb.column, sb.row, n, k, true);
-    is_there(own);
     shape(BLOCK, BLOCK);
-    for (size_t t = 0, some; t == 0 || t < groups; t += some) {
-        some = least(groups - t, DEPTH);
-        const bool last = t + some >= groups;
-        for (size_t i = 0; i < m; i += BLOCK)
-            for (size_t j = 0; j < n; j += BLOCK) {
-                const size_t high = least(m - i, BLOCK), wide = least(n - j, BLOCK), at = i * n + j;
-                const tp_pair *p = x.at + (i / BLOCK * groups + t) * PAIR, *q = y.at + (j / BLOCK * groups + t) * PAIR;
-                const bool fits = fit(x.least[i / BLOCK], y.least[j / BLOCK]), whole = high == BLOCK && wide == BLOCK;
-                const part_of there = {r + at, n}, copy = {block, BLOCK}, before = whole ? there : copy,
-                              from = t ? before : none, to = whole && !(last && onto) ? there : copy;
-                if (!fits && !last)
-                    continue;
-                if (!fits) {
-                    tp_ahead_ask(other.ahead, other.lines * groups);
-                    other_sums(p - t * PAIR, q - t * PAIR, k, high, wide, block, widened);
-                } else {
-                    if (from.at == block)
-                        get_block(block, high, wide, r + at, n);
-                    is_there(block);
-                    sums(p, q, some, high > SIDE, wide > SIDE, from, to, other);
-                }
-                if (!fits || to.at == block)
-                    put_block(block, high, wide, (last && onto ? onto : r) + at, last && onto ? base + at : NULL, n);
-            }
-        if (!groups)
-            break;
-    }
-    release();
 }
+
+const tp_bfloat_blocks TP_BFLOAT_TILES = {.depth = 16, .begin = begin_blocks, .sums = sums_of_tiles, .end = release};
 #else
 bool tp_has_amx(void)
 {
@@ -658,21 +339,7 @@ void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_st
     (void)ahead, (void)room, (void)panels;
 }
 
-size_t tp_bfloats_panels(size_t lines, size_t k)
-{
-    return (void)lines, (void)k, (size_t)0;
-}
-
-size_t tp_bfloats_room(size_t m, size_t n, size_t k)
-{
-    return (void)m, (void)n, (void)k, (size_t)0;
-}
-
-void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
-                             tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened)
-{
-    (void)m, (void)n, (void)k, (void)a, (void)sa, (void)b, (void)sb, (void)r, (void)base, (void)onto, (void)ahead;
-    (void)room, (void)rows, (void)panels, (void)widened;
-}
+#if defined(__x86_64__) && defined(__GNUC__)
+const tp_bfloat_blocks TP_BFLOAT_TILES = {.depth = 0};
+#endif
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "domains/bfloats.h"
 #include "domains/multiply.h"
 
 /* Asks the system for the tiles' registers the first time; the answer stays. */
@@ -13,9 +14,9 @@ bool tp_has_amx(void);
 void tp_multiply_bytes_amx(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa, const uint8_t *b, tp_steps sb,
                            tp_signs is_signed, uint32_t *r, const uint32_t *base, uint32_t *onto, tp_ahead *ahead,
                            void *room, tp_panels *panels);
-/* As `bfloats` of a tp_multiplier; only where tp_has_amx(). `widened` multiplies what tiles would round otherwise. */
-void tp_multiply_bfloats_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b,
-                             tp_steps sb, float *r, const float *base, float *onto, tp_ahead *ahead, void *room,
-                             tp_panels *rows, tp_panels *panels, tp_multiply_floats *widened);
+#if defined(__x86_64__) && defined(__GNUC__)
+/* By tiles; only where tp_has_amx(). */
+extern const tp_bfloat_blocks TP_BFLOAT_TILES;
+#endif
 
 #endif

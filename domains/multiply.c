@@ -115,13 +115,21 @@ static bool has_avx512_and_amx(void)
     return has_avx512() && tp_has_amx();
 }
 
-static void by_amx(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,
-                   float *r, const float *base, float *onto, tp_ahead *ahead, void *room, tp_panels *rows,
-                   tp_panels *panels)
+static bool has_avx512_bf16(void)
 {
-    tp_multiply_bfloats_amx(m, n, k, a, sa, b, sb, r, base, onto, ahead, room, rows, panels,
-                            multiply_by_panels_tp_widened_avx512);
+    return has_avx512() && tp_has_avx512_bf16();
 }
+
+#define BFLOATS(name, by)                                                                                              \
+    static void name(size_t m, size_t n, size_t k, const tp_bfloat *a, tp_steps sa, const tp_bfloat *b, tp_steps sb,   \
+                     float *r, const float *base, float *onto, tp_ahead *ahead, void *room, tp_panels *rows,           \
+                     tp_panels *panels)                                                                                \
+    {                                                                                                                  \
+        tp_multiply_bfloats(&(by), m, n, k, a, sa, b, sb, r, base, onto, ahead, room, rows, panels,                    \
+                            multiply_by_panels_tp_widened_avx512);                                                     \
+    }
+BFLOATS(bfloats_by_tiles, TP_BFLOAT_TILES)
+BFLOATS(bfloats_by_words, TP_BFLOAT_WORDS)
 
 static bool has_vnni(void)
 {
@@ -145,8 +153,9 @@ static void by_vnni(size_t m, size_t n, size_t k, const uint8_t *a, tp_steps sa,
     }
 static const tp_multiplier MULTIPLIERS[] = {
 #if defined(__x86_64__) && defined(__GNUC__)
-    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_bytes_amx, tp_has_amx, "AMX", by_amx,
-               "AMX"),
+    MULTIPLIER(avx512, has_avx512_and_amx, watched_float_avx512, tp_multiply_bytes_amx, tp_has_amx, "AMX",
+               bfloats_by_tiles, "AMX"),
+    MULTIPLIER(avx512, has_avx512_bf16, watched_float_avx512, by_vnni, has_vnni, "VNNI", bfloats_by_words, "VDPBF16PS"),
     MULTIPLIER(avx512, has_avx512, watched_float_avx512, by_vnni, has_vnni, "VNNI", NULL, "float32"),
     MULTIPLIER(avx2, tp_has_avx2, multiply_by_panels_float_avx2, NULL, NULL, NULL, NULL, "float32"),
 #endif
