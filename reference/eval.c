@@ -549,16 +549,19 @@ static void compute_once(evaluator *e, const tp_inst *i)
             plane[k] = plane[0];
 }
 
-/* To what holds numbers of that type, float32 at most. */
-static void round_to_single(tp_dtype d, size_t n, double *x)
+/* By float32, in which operations of narrower types are computed. */
+static void round_to(tp_dtype d, size_t n, double *x)
 {
     enum { STRIP = 256 };
     uint64_t strip[STRIP];
-    tp_dtype to = !tp_is_weak(d) && tp_dtype_info(d)->bits < 32 ? d : TP_F32;
     for (size_t i = 0, some; i < n; i += some) {
         some = n - i < STRIP ? n - i : STRIP;
-        tp_put_row_f64(to, strip, 0, some, x + i);
-        tp_get_row_f64(to, strip, 0, some, x + i);
+        for (tp_dtype to = TP_F32;; to = d) {
+            tp_put_row_f64(to, strip, 0, some, x + i);
+            tp_get_row_f64(to, strip, 0, some, x + i);
+            if (to == d)
+                break;
+        }
     }
 }
 
@@ -573,7 +576,7 @@ void tp_reference_compute(evaluator *e, const tp_inst *i)
     else
         compute(e, i);
     if (e->r->single && tp_is_float(e->values[i->out].dtype))
-        round_to_single(e->values[i->out].dtype, e->values[i->out].n, e->values[i->out].at);
+        round_to(e->r->types ? e->r->types[i->out] : TP_F32, e->values[i->out].n, e->values[i->out].at);
 }
 
 /* v = v with another part, and nobody looks at the old one: the part is written where v lies. */

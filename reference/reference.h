@@ -18,9 +18,9 @@ typedef struct tp_reference_request {
     /* Results: a float64 tensor per output, the value before rounding to the
      * output's dtype (integers are exact up to 2^53). */
     tp_tensor *outputs;
-    bool single;    /* each float result is rounded to its type, or to float32, for a look at what that costs; without a
-                     * domain */
-    bool undecided; /* it decides by numbers about which the domain is not certain */
+    bool single; /* each float result is rounded to float32, for a look at what that costs; without a domain */
+    const tp_dtype *types; /* ... or to these, by value; or NULL */
+    bool undecided;        /* it decides by numbers about which the domain is not certain */
     tp_str why;
 } tp_reference_request;
 

@@ -413,18 +413,18 @@ void tp_compare(tp_arena *a, const tp_kernel *k, int64_t *env, uint32_t output, 
     out->step = tp_step_of(a, k, env, o, at, NULL, NULL, true);
 }
 
-double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result got,
-                          tp_result want)
+double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single,
+                          const tp_tensor *typed, tp_result got, tp_result want)
 {
     const tp_operand *o = &k->operands[k->ninputs + output];
     const double *g = got.meaning->plane[0], *bound = got.meaning->plane[1], *w = want.meaning->plane[0];
     double tolerance = tp_tolerance(k), rms = tp_size_of(k, o, env, &want), worst = 0;
     for (size_t i = 0; i < single->n; i++) {
-        double data = tp_get_f64(got.data->dtype, got.data->data, i), rounded[3],
-               numbers[] = {g[i], ((const double *)single->data)[i], ((const double *)want.data->data)[i]};
-        round_row(got.data->dtype, 3, numbers, rounded);
+        const double *s = single->data, *t = (typed ? typed : single)->data, *r = want.data->data;
+        double data = tp_get_f64(got.data->dtype, got.data->data, i), numbers[] = {g[i], s[i], r[i], t[i]}, rounded[4];
+        round_row(got.data->dtype, 4, numbers, rounded);
         double own = number_error(data, &(element){data, g[i], bound[i], rounded[0]});
-        if (data != rounded[1] && data != rounded[2] && isfinite(own) && bound[i] < HUGE_VAL &&
+        if (data != rounded[1] && data != rounded[2] && data != rounded[3] && isfinite(own) && bound[i] < HUGE_VAL &&
             tp_is_compared(k, o, env, got.data, i))
             worst = fmax(worst, own > 0 ? own / (tolerance * fmax(fabs(w[i]), rms)) : 0);
     }

@@ -77,7 +77,8 @@ static void allow_for(const tp_trial *x, const tp_sides *e, uint32_t i, tp_resul
         *single = tp_trial_in_single(x, e);
     if (!asks || !*single || (*single)[i].n != want.data->n)
         return;
-    d->rounding = tp_rounding_beside(k, x->c->env, i, &(*single)[i], got, want);
+    const tp_tensor *typed = tp_trial_in_own_types(x, e);
+    d->rounding = tp_rounding_beside(k, x->c->env, i, &(*single)[i], typed ? &typed[i] : NULL, got, want);
     d->rounding_of_counts = fmin(d->rounding_of_counts, d->rounding);
     if (!(d->rounding > 1))
         return;

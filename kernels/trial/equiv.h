@@ -361,10 +361,10 @@ double tp_tolerance(const tp_kernel *k);
 double tp_allowed_for(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result want);
 /* The root mean square of an output over the reals, of the elements that are compared. */
 double tp_size_of(const tp_kernel *k, const tp_operand *o, int64_t *env, const tp_result *want);
-/* What rounding costs an output, in units of the tolerance, where its numbers are neither those of `single` nor the
- * reference's own: else no kernel that computes the formula has others. */
-double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single, tp_result got,
-                          tp_result want);
+/* What rounding costs an output, in units of the tolerance, where its numbers are neither those of `single`, nor those
+ * of `typed` (NULL: there are none), nor the reference's own: else no kernel that computes the formula has others. */
+double tp_rounding_beside(const tp_kernel *k, int64_t *env, uint32_t output, const tp_tensor *single,
+                          const tp_tensor *typed, tp_result got, tp_result want);
 /* Does the reference decide by numbers of few bits that arithmetic has rounded, as argmax of a product in bfloat16
  * does? Many of these tie, and rounding may decide which. */
 bool tp_rounding_decides(tp_arena *work, const tp_kernel *k);

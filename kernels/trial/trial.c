@@ -264,11 +264,23 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
     return st == TP_OK && shapes_agree(x, e, why);
 }
 
-tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e)
+static tp_tensor *rounded(const tp_trial *x, const tp_sides *e, const tp_dtype *types)
 {
     const tp_kernel *k = x->c->kernel;
     tp_tensor *outputs = TP_NEWN(x->work, tp_tensor, k->noutputs);
-    tp_reference_request r = {.kernel = k, .env = x->c->env, .arrays = e->arrays, .outputs = outputs, .single = true};
+    tp_reference_request r = {
+        .kernel = k, .env = x->c->env, .arrays = e->arrays, .outputs = outputs, .single = true, .types = types};
     tp_status st = x->c->against ? TP_E_INPUT : ended(x->work, tp_reference_run(x->work, &r));
     return st == TP_OK ? outputs : NULL;
+}
+
+tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e)
+{
+    return rounded(x, e, NULL);
+}
+
+tp_tensor *tp_trial_in_own_types(const tp_trial *x, const tp_sides *e)
+{
+    const tp_kernel *k = x->c->kernel;
+    return k->reference.program ? rounded(x, e, tp_own_types(x->work, k)) : NULL;
 }

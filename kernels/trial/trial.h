@@ -31,9 +31,13 @@ tp_status tp_trial_kernel(const tp_trial *x, tp_sides *e, tp_domain *d, tp_trap 
  * about which the domain is not certain. False with *why when it cannot be
  * evaluated, or gives other shapes. */
 bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *undecided, tp_str *why);
-/* What the reference says of e->arrays if each of its results is rounded to its type, or to float32: by output, float64
- * tensors in `work`. NULL: there is no such answer. */
+/* What the reference says of e->arrays if each of its results is rounded: by output, float64 tensors in `work`. NULL:
+ * there is no such answer. To float32; */
 tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e);
+/* ... or to the type that JAX gives it (types.c): that of its operands. */
+tp_tensor *tp_trial_in_own_types(const tp_trial *x, const tp_sides *e);
+/* types.c: these types, by value of the reference's program, which is there; in `work`. */
+const tp_dtype *tp_own_types(tp_arena *work, const tp_kernel *k);
 /* narrowed.c: output i differs where the reference decides by what it narrowed, and the kernel otherwise. `single`:
  * tp_trial_in_single(), once it was asked for. */
 void tp_trial_hold_narrowed(const tp_trial *x, const tp_sides *e, uint32_t i, tp_result got, tp_result want,
