@@ -74,6 +74,17 @@ static sign sign_by_absolute(summary *s, const sum *a)
     return ANY_SIGN;
 }
 
+/* Are the points of two folds the same? */
+static bool is_over_points(const atom *f, const atom *g)
+{
+    bool same = f->counters == g->counters && f->nguards == g->nguards;
+    for (uint32_t k = 0; same && k < f->counters; k++)
+        same = f->counter[k] == g->counter[k] && tp_same(f->extent[k], g->extent[k]);
+    for (uint32_t k = 0; same && k < f->nguards; k++)
+        same = tp_same(f->guard[k], g->guard[k]);
+    return same;
+}
+
 /* The exponent is -x at the point where x is largest, f: over the same points, f's body being x there. */
 static bool is_minus_largest(summary *s, uint32_t exponent, uint32_t x, const atom *points)
 {
@@ -83,14 +94,9 @@ static bool is_minus_largest(summary *s, uint32_t exponent, uint32_t x, const at
         product scale = product_without(&e.at[0], i);
         scale.num = -scale.num;
         if (f.kind != ATOM_FOLD || f.prim != TP_P_MAX || e.at[0].factor[i].power != 1 ||
-            product_sign(s, &scale) != ABOVE_0 || f.counters != points->counters || f.nguards != points->nguards)
+            product_sign(s, &scale) != ABOVE_0)
             continue;
-        bool same = sum_multiply(s, sum_intern(s, &scale, 1), f.arg[0]) == x;
-        for (uint32_t k = 0; k < f.counters; k++)
-            same &= f.counter[k] == points->counter[k] && tp_same(f.extent[k], points->extent[k]);
-        for (uint32_t k = 0; k < f.nguards; k++)
-            same &= tp_same(f.guard[k], points->guard[k]);
-        if (same)
+        if (is_over_points(&f, points) && sum_multiply(s, sum_intern(s, &scale, 1), f.arg[0]) == x)
             return true;
     }
     return false;
@@ -131,6 +137,60 @@ static bool exceeds_its_constants(summary *s, const sum *a)
     return least * (1 - CLEARLY) + total * (1 + CLEARLY) > 0 && total <= 0;
 }
 
+/* At least as many as a fold has points, as a sum; 0: not known. */
+static uint32_t most_points(summary *s, const atom *f)
+{
+    tp_expr n = tp_const(s->p, 1);
+    for (uint32_t k = 0; k < f->counters; k++) {
+        for (uint32_t j = 0; j < k; j++)
+            if (tp_expr_mentions(s->p, f->extent[k], f->counter[j]))
+                return 0;
+        n = tp_op2(s->p, TP_E_MUL, n, f->extent[k]);
+    }
+    return sum_of_index(s, n);
+}
+
+/* p = c1 sum(x^2), and c2 sum(x)^2 over the same points is no more (Cauchy and Schwarz): c2 times their number is at
+ * most c1. */
+static bool is_no_less(summary *s, const product *p, const atom *f, uint32_t c2)
+{
+    for (uint32_t i = 0; i < p->nfactors && !p->nguards; i++) {
+        const atom squares = *atom_get(s, p->factor[i].atom);
+        if (squares.kind != ATOM_FOLD || squares.prim != TP_P_SUM || p->factor[i].power != 1 ||
+            !is_over_points(&squares, f) || sum_multiply(s, f->arg[0], f->arg[0]) != squares.arg[0])
+            continue;
+        product c1 = product_without(p, i);
+        uint32_t n = most_points(s, f);
+        return n && sum_is_at_least_0(s, sum_add(s, sum_intern(s, &c1, 1), sum_multiply(s, c2, n), -1));
+    }
+    return false;
+}
+
+/* With a sum's square that a sum of squares makes up for, it is no less than without the two: variances are at least 0.
+ */
+static sign sign_by_squares(summary *s, const sum *a)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t f = 0; f < a->at[i].nfactors && !a->at[i].nguards; f++) {
+            const atom x = *atom_get(s, a->at[i].factor[f].atom);
+            if (x.kind != ATOM_FOLD || x.prim != TP_P_SUM || a->at[i].factor[f].power != 2)
+                continue;
+            product rest = product_without(&a->at[i], f), *others = TP_NEWN(s->arena, product, a->n);
+            rest.num = -rest.num;
+            uint32_t c2 = sum_intern(s, &rest, 1), n = 0, k = 0;
+            if (!sum_is_at_least_0(s, c2))
+                continue;
+            while (k < a->n && (k == i || !is_no_less(s, &a->at[k], &x, c2)))
+                k++;
+            for (uint32_t j = 0; j < a->n; j++)
+                if (j != i && j != k)
+                    others[n++] = a->at[j];
+            if (k < a->n)
+                return sum_sign(s, sum_intern(s, others, n));
+        }
+    return ANY_SIGN;
+}
+
 /* Above 0 when no product is below it and one is above. */
 static sign sum_sign(summary *s, uint32_t id)
 {
@@ -147,6 +207,7 @@ static sign sum_sign(summary *s, uint32_t id)
             bool strict = s->strict; /* a question: nothing is rewritten */
             s->strict = false;
             all = sign_by_absolute(s, &a);
+            all = all == ANY_SIGN ? sign_by_squares(s, &a) : all;
             s->strict = strict;
             return all;
         }
