@@ -32,7 +32,8 @@ typedef enum tp_origin_kind {
     TP_BORN_OUTSIDE = 1,
     TP_BORN_SCRATCH,
     TP_BORN_OUTPUT,
-    TP_BORN_CAST,
+    TP_BORN_CAST, /* of a number that the integer does not hold; */
+    TP_BORN_NAN,  /* ... of nan */
     TP_BORN_MASKED
 } tp_origin_kind;
 

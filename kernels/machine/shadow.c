@@ -31,6 +31,7 @@ const char *tp_origin_rule(tp_origin o)
     switch (tp_origin_kind_of(o)) {
     case TP_BORN_OUTSIDE: return TP_RULE_PADDING_LEAK;
     case TP_BORN_CAST:
+    case TP_BORN_NAN:
     case TP_BORN_MASKED: return TP_RULE_UNDEFINED_SOURCE;
     case TP_BORN_SCRATCH:
     case TP_BORN_OUTPUT: break;
@@ -77,6 +78,8 @@ tp_str tp_origin_text(tp_machine *m, tp_origin o)
     size_t lane = (size_t)(o >> STEP_BITS & LANE_MASK);
     if (tp_origin_kind_of(o) == TP_BORN_CAST)
         return tp_printf(m->arena, "a float-to-int conversion out of range in line %zu of the kernel", lane);
+    if (tp_origin_kind_of(o) == TP_BORN_NAN)
+        return tp_printf(m->arena, "a conversion of nan to an integer in line %zu of the kernel", lane);
     const tp_ref *r = &m->refs[operand];
     if (tp_origin_kind_of(o) == TP_BORN_MASKED)
         return tp_printf(m->arena, "a masked-off lane of the load of `%.*s` in line %zu of the kernel",
@@ -640,7 +643,7 @@ void tp_mark_stored(tp_machine *m, tp_cells *c)
 
 _Noreturn void tp_trap_undefined(tp_machine *m, tp_origin o, tp_str subject, const char *sink)
 {
-    if (tp_origin_kind_of(o) != TP_BORN_CAST)
+    if (tp_origin_kind_of(o) != TP_BORN_CAST && tp_origin_kind_of(o) != TP_BORN_NAN)
         m->trap->origin = m->refs[origin_operand(o)].operand->name;
     tp_trap_raise(m, tp_origin_rule(o), subject, "%s is undefined: it depends on %.*s", sink,
                   TP_FMT(tp_origin_text(m, o)));

@@ -164,8 +164,8 @@ static void cast_to_int(tp_machine *m, tp_cells *out, const tp_cells *a)
         bool fits = v > lo && v < hi;
         tp_put_i64(out->dtype, out->data, e, fits ? (int64_t)v : 0);
         if (!fits && !tp_origin_at(a, e))
-            tp_materialise(m, out)[e] =
-                tp_origin_new(TP_BORN_CAST, 0, m->at && m->at->syntax ? m->at->syntax->number : 0, m->step);
+            tp_materialise(m, out)[e] = tp_origin_new(isnan(v) ? TP_BORN_NAN : TP_BORN_CAST, 0,
+                                                      m->at && m->at->syntax ? m->at->syntax->number : 0, m->step);
     }
 }
 
