@@ -172,6 +172,7 @@ typedef struct tp_field_log {
     bool oracle;             /* a maximum was answered by the oracle */
     bool tags;               /* a function was taken as uninterpreted */
     bool approximate;        /* a constant was cut to 24 bits */
+    bool overflow;           /* a computed number is infinite, of operands that are not: what it decides is not so */
     const char *unsupported; /* first primitive that the domain does not model, or NULL */
 } tp_field_log;
 const tp_field_log *tp_field_log_of(const tp_domain *d);

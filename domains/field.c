@@ -419,12 +419,12 @@ static void divide_strip(const field *f, const strip *s, uint64_t *r)
 /* Unknown operands make unknown results; exp(-inf), tanh(inf) and the like are their data. */
 static void settle(field *f, tp_prim p, const strip *s, uint64_t *r)
 {
-    bool extreme_of_two = p == TP_P_MAXIMUM || p == TP_P_MINIMUM;
     for (size_t i = 0; i < s->n; i++) {
         bool unknown = s->x[i] == TP_FIELD_UNKNOWN || (s->y && s->y[i] == TP_FIELD_UNKNOWN);
+        f->log.overflow |= isinf(s->result[i]) && isfinite(s->dx[i]) && (!s->y || isfinite(s->dy[i]));
         if (unknown)
             r[i] = TP_FIELD_UNKNOWN;
-        else if (!isfinite(s->dx[i]) && isfinite(s->result[i]) && !extreme_of_two)
+        else if (!isfinite(s->dx[i]) && isfinite(s->result[i]) && p != TP_P_MAXIMUM && p != TP_P_MINIMUM)
             r[i] = tp_residue_of(s->result[i]);
         if (r[i] == TP_FIELD_UNKNOWN && isfinite(s->result[i]))
             note_unsupported(f, p);

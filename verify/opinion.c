@@ -178,11 +178,11 @@ static opinion compare_numbers(asking *x, const tp_look *p, tp_demand_value *ker
     return answer;
 }
 
-/* Constants or functions of which the residues are not what they stand for. */
+/* Constants or functions of which the residues are not what they stand for, or numbers that are not. */
 static bool is_approximate(const asking *x, int side)
 {
     const tp_field_log *log = tp_field_log_of(x->fields[side]);
-    return log->approximate || log->tags || log->unsupported;
+    return log->approximate || log->tags || log->unsupported || log->overflow;
 }
 
 /* Where the place tells, also with the maximum in the last step: a carry that

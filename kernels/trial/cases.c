@@ -374,17 +374,6 @@ static uint32_t extremes_in_the_last_step(const tp_case *x)
                                                                     : 0;
 }
 
-static bool exponentiates(const tp_statement *s, void *unused)
-{
-    (void)unused;
-    return s->kind == TP_COMPUTE && tp_prim_is_exponential(s->inst->prim);
-}
-
-static bool has_exponentials(const tp_kernel *k)
-{
-    return k->body && tp_region_any(&k->body->statements, exponentiates, NULL);
-}
-
 /* All of the placed families run on one case of each dtype combination, or,
  * where that is dear, each on one combination of the spec; another one on each
  * of the other cheap cases, and of most cases the order in which a maximum moves
@@ -396,7 +385,7 @@ static void spread_families(const tp_spec *s, tp_cases *cases)
         tp_case *best = NULL;
         double least = 0;
         uint32_t far =
-            has_exponentials(s->kernels[n]) ? TP_INPUT_BIT(TP_INPUT_FAR) | TP_INPUT_BIT(TP_INPUT_FAR_OTHERS) : 0;
+            tp_has_exponentials(s->kernels[n]) ? TP_INPUT_BIT(TP_INPUT_FAR) | TP_INPUT_BIT(TP_INPUT_FAR_OTHERS) : 0;
         uint32_t thresholds = tp_has_thresholds(s->kernels[n]) ? TP_INPUT_BIT(TP_INPUT_THRESHOLDS) : 0;
         for (uint32_t i = 0; i < cases->len; i++) {
             tp_case *x = &cases->at[i];

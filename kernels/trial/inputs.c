@@ -478,13 +478,15 @@ static void fill_bytes(const tp_kernel *k, tp_tensor *t, tp_input_family family,
 typedef struct threshold_row {
     double c, scale;
     bool turns;
+    double side; /* of integers: below it, above it (-1, 1), or 0 */
 } threshold_row;
 
 static threshold_row threshold_of(const tp_thresholds *t, uint64_t seed, uint32_t input, size_t row)
 {
     return (threshold_row){.c = t->at[number_of(seed, input + 0x61, row, t->n)],
                            .scale = ldexp(1, 1 - (int)number_of(seed, input + 0x62, row, 8)),
-                           .turns = number_of(seed, input + 0x63, row, 2)};
+                           .turns = number_of(seed, input + 0x63, row, 2),
+                           .side = (double[]){-1, 1, 0, 0}[number_of(seed, input + 0x64, row, 4)]};
 }
 
 static double around_threshold(const threshold_row *r, tp_rng *rng)
@@ -494,11 +496,15 @@ static double around_threshold(const threshold_row *r, tp_rng *rng)
     return turn ? -v : v;
 }
 
-/* A threshold, or next to it; every other number is one of any. */
-static double integer_around(const tp_thresholds *t, tp_rng *rng, double any)
+/* A threshold, or next to it; every other number is one of any. In a quarter of the rows all lie below one, in another
+ * quarter above. */
+static double integer_around(const tp_thresholds *t, const threshold_row *r, tp_dtype d, tp_rng *rng)
 {
-    double c = t->at[tp_rng_below(rng, t->n)], next = (double)tp_rng_below(rng, 3) - 1;
-    return tp_rng_below(rng, 2) ? floor(c) + next : any;
+    double c = t->at[tp_rng_below(rng, t->n)], any = integer_of(d, rng, 8), next = (double)tp_rng_below(rng, 3) - 1;
+    bool near = tp_rng_below(rng, 2);
+    if (r->side)
+        return fmax((double)tp_dtype_min(d), fmin(floor(r->c) + r->side * (2 + next), (double)tp_dtype_max(d)));
+    return near ? floor(c) + next : any;
 }
 
 static void fill_thresholds(const tp_thresholds *all, tp_tensor *t, uint64_t seed, uint32_t input)
@@ -507,14 +513,16 @@ static void fill_thresholds(const tp_thresholds *all, tp_tensor *t, uint64_t see
     size_t columns = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
     threshold_row row = {0};
     for (size_t i = 0; i < t->n && all->n; i++) {
+        if (i % columns == 0)
+            row = threshold_of(all, seed, input, i / columns);
         if (tp_is_float(t->dtype)) {
-            if (i % columns == 0)
-                row = threshold_of(all, seed, input, i / columns);
             double v = around_threshold(&row, &rng);
+            if (!tp_dtype_holds(t->dtype, v)) /* it would be infinite */
+                v = row.c;
             tp_put_f64(t->dtype, t->data, i, tp_dtype_moderate(t->dtype, v));
             continue;
         }
-        double v = integer_around(all, &rng, integer_of(t->dtype, &rng, 8));
+        double v = integer_around(all, &row, t->dtype, &rng);
         if (tp_dtype_holds(t->dtype, v))
             tp_put_i64(t->dtype, t->data, i, (int64_t)v);
     }

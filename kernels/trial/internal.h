@@ -38,6 +38,8 @@ typedef struct tp_thresholds {
 tp_thresholds tp_thresholds_of(const tp_kernel *k, uint32_t input);
 /* Has any input some? */
 bool tp_has_thresholds(const tp_kernel *k);
+/* Does the body compute some? */
+bool tp_has_exponentials(const tp_kernel *k);
 
 /* picker.c: puts values together. */
 typedef struct tp_picker tp_picker;

@@ -10,6 +10,7 @@ typedef struct tracing {
     const tp_inst **made; /* by value */
     const bool *from;     /* by value: comes of the input */
     double *start, *held; /* by value, of variables; by operand: the number that it was set to; else NaN */
+    bool exponentiates;
     tp_thresholds *out;
 } tracing;
 
@@ -48,12 +49,16 @@ static void note(tp_thresholds *t, double c)
         t->at[t->n++] = c;
 }
 
+/* What stands in for elements meets the others in the extreme of a row. Not beside exponentials: there it is a mask,
+ * for which any number will do that is low enough. */
 static void trace_inst(tracing *x, const tp_inst *i)
 {
-    bool meets = tp_prim_compares(i->prim) || i->prim == TP_P_MINIMUM || i->prim == TP_P_MAXIMUM;
-    for (uint32_t a = 0; meets && a < i->nargs; a++)
-        if (x->from[i->args[a]])
-            note(x->out, constant_of(x, i->args[!a]));
+    uint32_t first = i->prim == TP_P_WHERE; /* the condition */
+    bool meets = tp_prim_compares(i->prim) || i->prim == TP_P_MINIMUM || i->prim == TP_P_MAXIMUM ||
+                 (i->prim == TP_P_WHERE && !x->exponentiates);
+    for (uint32_t a = 0; meets && a < 2; a++)
+        if (x->from[i->args[first + a]])
+            note(x->out, constant_of(x, i->args[first + !a]));
     x->made[i->out] = i;
 }
 
@@ -71,6 +76,17 @@ static void trace(tracing *x, const tp_region *r)
         trace(x, &s->body);
         trace(x, &s->orelse);
     }
+}
+
+static bool exponentiates(const tp_statement *s, void *unused)
+{
+    (void)unused;
+    return s->kind == TP_COMPUTE && tp_prim_is_exponential(s->inst->prim);
+}
+
+bool tp_has_exponentials(const tp_kernel *k)
+{
+    return k->body && tp_region_any(&k->body->statements, exponentiates, NULL);
 }
 
 static double *unknown(tp_arena *work, uint32_t n)
@@ -92,6 +108,7 @@ static void trace_program(tp_arena *work, const tp_kernel *k, const tp_program *
                  .from = tp_comes_of(work, k, p, (int)input),
                  .start = unknown(work, n),
                  .held = unknown(work, tp_noperands(k) + 1),
+                 .exponentiates = tp_has_exponentials(k),
                  .out = out};
     for (int pass = 0; pass < PASSES; pass++)
         trace(&x, &p->statements);
