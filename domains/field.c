@@ -556,16 +556,15 @@ static bool literal(tp_domain *d, tp_lanes *out, double v)
 
 static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
+    field *f = (field *)d;
     uint64_t *r = out->plane[0];
-    if (!a->plane[0])
+    bool hides = a->plane[0] || f->log.unsupported; /* integers do not carry what floats hide in them */
+    if (a->plane[0])
+        note_unsupported(f, TP_P_BITCAST);
+    if (!hides || !tp_is_float(out->dtype))
         return false;
-    if (!tp_is_float(out->dtype)) { /* integers cannot carry what they hide */
-        note_unsupported((field *)d, TP_P_BITCAST);
-        return false;
-    }
     for (size_t i = 0; i < out->n; i++)
         r[i] = TP_FIELD_UNKNOWN;
-    note_unsupported((field *)d, TP_P_BITCAST);
     return true;
 }
 

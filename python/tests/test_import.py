@@ -48,7 +48,7 @@ def test_a_planted_bug_names_operand_line_and_case():
     with pytest.raises(AssertionError) as e:
         tileproof.assert_safe(fn, x)
     text = str(e.value)
-    assert "violated[TP101]" in text and "operand `x`" in text and "test_import.py:" in text and "step i = 1" in text and 'use "i"' in text
+    assert "violated[TP101]" in text and "operand `x`" in text and "test_import.py:" in text and "step i = 1" in text and "use `i`" in text
 
 
 def test_stores_through_views():  # which interpret=True of JAX 0.10 does not do

@@ -169,3 +169,22 @@ def test_a_carry_that_is_not_rescaled():
                  if f.verdict == "violated" and f.rule == "TP701")
     place = line_of(test_a_carry_that_is_not_rescaled, "# carry")
     assert f"test_parting.py:{place}" in found.python and "* jnp.exp(" in found.help and "then results agree" in found.help, found
+
+
+def test_a_change_that_agrees_with_ties_only_is_not_named():
+    """The two largest of each row share it: with ties three or four did. Where the first is kept in place of the others, they do not, on ties."""
+    def body(x_ref, o_ref):
+        p = jax.nn.softmax(x_ref[...], axis=-1)
+        first = p.max(-1, keepdims=True)
+        second = jnp.where(p == first, -1.0, p).max(-1, keepdims=True)
+        o_ref[...] = jnp.where(p >= second, p / (first + second), 0.0)
+
+    def gates(x):
+        p = jax.nn.softmax(x, -1)
+        best, at = jax.lax.top_k(p, 2)
+        return jnp.where(jax.nn.one_hot(at, x.shape[1]).sum(1) > 0, p / best.sum(-1, keepdims=True), 0.0)
+
+    rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    x = np.random.default_rng(0).standard_normal((16, 128)).astype(np.float32)
+    report = tileproof.verify(lambda x: pl.pallas_call(body, grid=(2,), in_specs=[rows], out_specs=rows, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x), gates, x)
+    assert not report.ok and "where each second element" in str(report) and "then results agree" not in str(report), report

@@ -77,7 +77,15 @@ def test_what_is_proposed_is_python(rule, help, call):
      "use jnp.where(pl.program_id(1) * 128 + jax.lax.broadcasted_iota(jnp.int32, (8, 128), 1) < K, x[...], -jnp.inf)"),
     (False, "use cdiv(M, 128)", "use pl.cdiv(M, 128)"),
     (False, "use the index_map (i, k)", "use the index_map (i, k)"),
-    (True, "write `k` in place of `i`", "write `k` in place of `i`"),
+    (True, "write `k` in place of `i`: then", "write `pl.program_id(1)` in place of `pl.program_id(0)`: then"),
+    (False, 'write `"k", "i"` in place of `"i", "k"`', "write `k, i` in place of `i, k`"),
+    (False, 'write `"i"` in place of `"max(i, k - 1)"`', "write `i` in place of `jnp.maximum(i, k - 1)`"),
+    (False, 'use "4 - i" (re-checked: then proven)', "use `4 - i` (re-checked: then proven)"),
+    (True, "write `max(x[...], axis=1)` in place of `min(x[...])`", "write `jnp.max(x[...], axis=1)` in place of `jnp.min(x[...])`"),
+    (True, "write `slice(c, (15, 0), (16, 128))`", "write `c[15:16, 0:128]`"),
+    (True, "write `bitcast(u, uint32) & 7`", "write `jax.lax.bitcast_convert_type(u, jnp.uint32) & 7`"),
+    (True, "initialise it in the first step on each block: `if k == 0:`", "initialise it in the first step on each block: `@pl.when(pl.program_id(1) == 0)`"),
+    (True, "in the first step on each block, `if k == 0:` with k the reduction axis", "in the first step on each block, `@pl.when(pl.program_id(axis) == 0)` with the reduction axis"),
     (True, "mask the tail of k", "mask the tail of k"),
     (True, 'let `o` stay where it is: "memory_space": "any"', "let `o` stay where it is: memory_space=pl.ANY"),
     (True, "write `9.999999747378752e-06` in place of `0.1234567890123`", "write `1e-05` in place of `0.1234567890123`"),
@@ -111,3 +119,38 @@ def test_a_trap_names_no_command_of_the_shell():
     report = tileproof.verify(lambda x: pl.pallas_call(lambda x, o: o.__setitem__(..., x[...]), grid=(2,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
                                                        out_specs=pl.BlockSpec((8, 128), lambda i: (0, 0)), out_shape=jax.ShapeDtypeStruct(X.shape, F32))(x) * 2, lambda x: x * 2, X)
     assert "no step writes o[8, 0]" in str(report) and "tileproof verify" not in str(report), report
+
+
+def squared(v):
+    return v * v + 1.0
+
+
+@pytest.mark.parametrize("made, reference", [
+    (lambda x: jnp.exp(x - 1.0), lambda x: jnp.exp(x - 1.0)),
+    (lambda x: squared(x - 1.0), lambda x: squared(x - 1.0)),
+    (lambda x: x, lambda x: x),
+])
+def test_values_have_the_names_of_variables(made, reference):
+    """A variable is the last that its statement makes, or what the statement calls."""
+    def body(x, y, o):
+        scale = made(x[...])
+        shifted = y[...] * 2.0
+        o[...] = shifted - scale
+
+    report = tileproof.verify(lambda x, y: rows(body, x, y), lambda x, y: reference(x) - y * 2.0, X, X)
+    help, = (f.help for f in report.findings if f.rule == "TP701" and f.verdict == "violated")
+    assert "write `scale - shifted` in place of `shifted - scale`" in help, report
+
+
+def test_a_pallas_call_within_a_statement_has_no_variable_of_that():
+    """The value that the body makes last is not what the call returns."""
+    def body(x, o):
+        o[...] = jnp.exp(x[...]) * 2.0 - jnp.exp(x[...])
+
+    def f(x):
+        y = rows(body, x)
+        return y
+
+    report = tileproof.verify(f, lambda x: jnp.exp(x) - jnp.exp(x) * 2.0, X)
+    help = next(f.help for f in report.findings if f.rule == "TP701" and f.verdict == "violated")
+    assert "`y" not in help and "y`" not in help, report

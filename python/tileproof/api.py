@@ -177,9 +177,10 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
         text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
+        body = _is_of_body(f)
         if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
-            text["help"] = _fix(spec, fix, f, lines)
-        text["help"] = words.spoken(spec, text["help"], _is_of_body(f))
+            text["help"], body = _fix(spec, fix, f, lines), body and not _is_of_index_map(fix, lines)
+        text |= {"message": words.spoken(spec, text["message"], False), "help": words.spoken(spec, text["help"], body)}
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
@@ -219,6 +220,13 @@ def _told(findings: list[Finding]) -> list[str]:
 def _is_of_body(f: dict[str, Any]) -> bool:
     """Is it about what the kernel function does? Its place is in there, or what it proposes is."""
     return "/kernel/" in (f.get("pointer") or "") or "can be unwritten when" in f["message"]
+
+
+def _is_of_index_map(fix: dict[str, Any], lines: list[str]) -> bool:
+    """Does it begin with a change of one?"""
+    at = "\n".join(lines).encode()[:fix["edits"][0]["start"]].count(b"\n") if fix["edits"] else 0
+    around = next((line for line in reversed(lines[:at + 1]) if '": ' in line), "")
+    return '"index_map": ' in around
 
 
 def _unquoted(text: str) -> str:

@@ -301,7 +301,7 @@ class _Import:
             self.results(out, len(table_refs))
         out |= {"pipelines": writer.declared} if writer.declared else {}
         out["kernel"] = writer.lines
-        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "index_maps": self.index_maps, **({"pipelines": writer.notes} if writer.notes else {}),
+        out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "results": writer.results, "index_maps": self.index_maps, **({"pipelines": writer.notes} if writer.notes else {}),
                              **({"not_lowered": writer.not_lowered} if writer.not_lowered else {})}
         return out
 

@@ -172,6 +172,21 @@ def where(eqn: Any) -> str | None:
     return f"{_path(frame.file_name)}:{frame.start_line}"
 
 
+def lines(eqn: Any) -> list[str]:
+    """The same place, then those of the calls that led there, as far as they are the user's."""
+    try:
+        from jax._src import source_info_util
+
+        codes, at = eqn.source_info.traceback.raw_frames()
+        users = [source_info_util.is_user_filename(c.co_filename) and os.path.dirname(c.co_filename) != PACKAGE for c in codes]
+        first = users.index(True)
+        end = users.index(False, first) if False in users[first:] else len(users)
+        frames = [source_info_util.raw_frame_to_frame(codes[n], at[n]) for n in range(first, end)]
+    except Exception:  # noqa: BLE001  positions are a courtesy
+        return []
+    return [f"{_path(f.file_name)}:{f.start_line}" for f in frames]
+
+
 class Stack:
     """The running Python frames, innermost first, as JAX reads a traceback: its own ends where a jit begins."""
 

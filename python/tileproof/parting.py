@@ -70,11 +70,13 @@ def change(fn: Callable[..., Any], reference: Callable[..., Any], args: tuple[An
 
 
 def _others(reference: Callable[..., Any], args: tuple[Any, ...]) -> tuple[list[Any], list[Any]] | None:
-    """The arguments with their floats in another order and smaller, and what the reference says of them; None: it says nothing."""
+    """The arguments with their floats in another order and smaller, each by another factor, so that no two stay equal; and what the reference
+    says of them; None: it says nothing."""
     import jax
 
+    draw = jx.np.random.default_rng(0)
     arrays = [jx.np.asarray(a) for a in jx.leaves(args)]
-    values = [(a.reshape(-1)[::-1].reshape(a.shape) * a.dtype.type(0.75)).astype(a.dtype) if jax.numpy.issubdtype(a.dtype, jax.numpy.floating) else a for a in arrays]
+    values = [(a.reshape(-1)[::-1].reshape(a.shape) * draw.uniform(0.5, 1, a.shape)).astype(a.dtype) if jax.numpy.issubdtype(a.dtype, jax.numpy.floating) else a for a in arrays]
     try:
         return values, jx.leaves(reference(*jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(args), values)))
     except Exception:  # noqa: BLE001  then the change stands on the arguments that were given

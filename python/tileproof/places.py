@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import linecache
@@ -118,7 +119,8 @@ def named(spec: dict[str, Any], said: str) -> str:
     said = re.sub(r"`([^`\n]*)`", whole, said)
     if not re.search(VALUE, said):
         return said
-    values, nameless = _values(spec), dict[str, str]()
+    variables = _variables(spec)
+    values, nameless = _values(spec, variables), dict[str, str]()
 
     def value(m: re.Match[str]) -> str:
         called, made_at = values.get(m[0], (m[0], ""))
@@ -126,34 +128,67 @@ def named(spec: dict[str, Any], said: str) -> str:
             nameless[m[0]] = made_at
         return called
 
-    said = re.sub(r"`[^`\n]*`", lambda m: re.sub(VALUE, value, m[0]), said)
+    def quoted(m: re.Match[str]) -> str:
+        return "`" + re.sub(VALUE, value, _with_names(m[1], variables)) + "`"
+
+    said = re.sub(r"`([^`\n]*)`", quoted, said)
     return said + "".join(f"; `{v}` is made at {shown(made_at)}" for v, made_at in nameless.items())
 
 
 VALUE = r"\b[vc]\d+\b"  # what the importer calls values, and those that loops carry
 
 
-def _values(spec: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Of each value of the body, what it is called, and its line in Python: the variable that has it there, where one
-    alone has that name; else what is read, where it is just read; else its own name."""
-    made = dict[str, tuple[str | None, str, str]]()
+def _with_names(text: str, variables: dict[str, str]) -> str:
+    """The expression with names of variables for its operands that are their values; what is no expression, as it is."""
+    tree = _expression(text)
+    named = {ast.dump(e): name for value, name in variables.items() if value in text and (e := _expression(value))}
+    if tree is None or not named:
+        return text
+
+    class Named(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            name = named.get(ast.dump(node)) if node is not tree and isinstance(node, ast.expr) else None
+            return ast.Name(name) if name else self.generic_visit(node)
+
+    before = ast.dump(tree)
+    after = Named().visit(tree)
+    return ast.unparse(after) if ast.dump(after) != before else text
+
+
+def _expression(text: str) -> ast.expr | None:
+    with contextlib.suppress(SyntaxError, ValueError):
+        return ast.parse(text, mode="eval").body
+    return None
+
+
+def _variables(spec: dict[str, Any]) -> dict[str, str]:
+    """Values of the body, and texts of those that stand where they are used, by which variable of Python has them: one that a single statement assigns."""
+    made = dict[tuple[str, int, str], str]()
+    for line, value in spec.get("x-python", {}).get("results", {}).items():
+        if target := _assigned(line):
+            made[target] = value
+    names, axes = [name for *_, name in made], {a["axis"] for a in spec.get("grid", [])}
+    return {value: name for (*_, name), value in made.items() if names.count(name) == 1 and name not in axes}
+
+
+def _values(spec: dict[str, Any], variables: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Of each value of the body, what it is called, and its line in Python: the variable that has it; else what is read, where it is just read; else
+    its own name."""
+    made = dict[str, tuple[str, str]]()
     for body in bodies(spec):
-        for (n, line), at in zip(enumerate(body.lines), body.places, strict=False):
+        for line, at in zip(body.lines, body.places, strict=False):
             if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
-                # of several values of one statement the variable has the last
-                later = any(place == at and re.match(rf"\s*{VALUE} = ", other) for other, place in list(zip(body.lines, body.places, strict=False))[n + 1:])
-                made[assigned[1]] = None if later else _variable(at), assigned[2], at
-    names, axes = [name for name, *_ in made.values()], {a["axis"] for a in spec.get("grid", [])}
-    return {v: (name if name and names.count(name) == 1 and name not in axes else text if re.fullmatch(r"\w+\[[^v]*\]", text) else v, at)
-            for v, (name, text, at) in made.items()}
+                v, text = assigned[1], assigned[2]
+                made[v] = variables.get(v) or (text if re.fullmatch(r"\w+\[[^v]*\]", text) else v), at
+    return made
 
 
-def _variable(place: str) -> str | None:
-    """The variable that the Python statement there assigns, where it is one."""
+def _assigned(place: str) -> tuple[str, int, str] | None:
+    """The variable that the Python statement there assigns, where it is one; with its file and the line where the statement begins."""
     file, _, line = place.rpartition(":")
     found = _statements("".join(linecache.getlines(file))).get(int(line)) if line.isdigit() else None
     targets = found.targets if isinstance(found, ast.Assign) else [found.target] if isinstance(found, ast.AnnAssign) else []
-    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
+    return (file, found.lineno, targets[0].id) if found and len(targets) == 1 and isinstance(targets[0], ast.Name) else None
 
 
 def shown(place: str | None) -> str:

@@ -31,6 +31,7 @@ class Writer:
         self.of_pipeline: int | None = None  # the one whose step is being written, where lines are its own
         self.parts: dict[str, list[tuple[str, str]]] = {}  # by statement: texts in it that other lines of Python made
         self.inlined: list[tuple[str, str]] = []  # values in place, which no statement has yet
+        self.results: dict[str, str] = {}  # by line of Python: the value that was made last there, or in what it calls
         self.indent = 0
         self.longest_inline = LONGEST_INLINE
         self.place: str | None = None
@@ -154,6 +155,7 @@ class Writer:
         follows = any(isinstance(self.env.get(a), Unread) for a in eqn.invars if not jx.is_literal(a))
         try:
             self.equation(eqn)
+            self.note_result(eqn)
             return
         except Unsupported as e:
             self.obstacles += [] if follows else e.obstacles
@@ -163,6 +165,13 @@ class Writer:
         self.place = place
         for var in eqn.outvars:
             self.env[var] = Unread(tuple(getattr(var.aval, "shape", ())), jx.dtype_name(var.aval))
+
+    def note_result(self, eqn: Any) -> None:
+        value = self.env.get(eqn.outvars[0]) if len(eqn.outvars) == 1 else None
+        if isinstance(value, Value) and value.splat is None and not value.literal:
+            for line in jx.lines(eqn):
+                self.results.pop(line, None)  # what is made last is last
+                self.results[line] = value.text
 
     def refuse(self, title: str) -> None:
         """Raise what was noted."""
