@@ -53,6 +53,13 @@ static tp_str advice_of(tp_analysis *a, const tp_claim *c, const tp_use *u, tp_e
         tp_claim_decide(a, &shifted).verdict == TP_PROVEN)
         return tp_message(a, "begin %lld %s (re-checked: then it stays inside)", (long long)(by < 0 ? -by : by),
                           by < 0 ? "later" : "earlier");
+    int64_t extent, from_end;
+    if (tp_expr_is_const(a->p, tp_expr_normal(a->p, u->value), &from_end) &&
+        tp_expr_is_const(a->p, tp_expr_normal(a->p, u->extent), &extent) &&
+        tp_expr_is_const(a->p, tp_expr_normal(a->p, size), &n) && from_end < 0 && from_end + extent >= 0 &&
+        n <= -from_end)
+        return tp_message(a, "count from the start, %lld: a ref has no indices from its end",
+                          (long long)(from_end + extent));
     if (tp_expr_is_const(a->p, tp_expr_normal(a->p, size), &n) && n == 1)
         return tp_message(a, "keep it from 0 to %.*s%s", TP_FMT(text_of(a, most)),
                           u->turn ? ", or let the loop take fewer turns" : "");
@@ -117,6 +124,9 @@ static void check_slice(tp_analysis *a, const tp_flow *f, const tp_use *u)
     tp_expr_eval(a->p, u->value, env, &start);
     tp_expr_eval(a->p, u->size, env, &size);
     tp_expr_eval(a->p, u->extent, env, &extent);
+    if (start < 0)
+        found->note =
+            TP_S("interpret=True counts a negative start from the end; a TPU accesses whatever lies before the array");
     found->witness->detail = tp_last(start, size, u->stride, &last)
                                  ? tp_message(a, "elements %lld..%lld; the dimension has %lld", (long long)start,
                                               (long long)last, (long long)extent)

@@ -116,7 +116,27 @@ typedef struct span {
     int64_t first[TP_MAX_RANK], last[TP_MAX_RANK], dims[TP_MAX_RANK];
 } span;
 
-static tp_str missing_hint(const span *p)
+static bool is_loop(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_LOOP;
+}
+
+/* May an element of the output be made of several steps, or turns? */
+static bool adds_up(const tp_kernel *k, uint32_t output)
+{
+    const tp_operand *o = &k->operands[k->ninputs + output];
+    for (uint32_t n = 0; n < k->naxes; n++) {
+        bool moves = false;
+        for (uint32_t d = 0; d < o->rank; d++)
+            moves |= o->dims[d].index.id && tp_expr_mentions(k->exprs, o->dims[d].index, k->axes[n].sym);
+        if (!moves)
+            return true;
+    }
+    return tp_region_any(&k->body->statements, is_loop, NULL);
+}
+
+static tp_str missing_hint(const span *p, bool sums)
 {
     bool one = true, from_start = true, to_end = true;
     for (uint32_t d = 0; d < p->operand->rank; d++)
@@ -129,7 +149,7 @@ static tp_str missing_hint(const span *p)
         return TP_S("a mask that is off by one, or a term that is skipped");
     if (to_end && !from_start)
         return TP_S("the tail is left out: a // that has to be a cdiv, or a mask that is too narrow");
-    if (from_start && !to_end)
+    if (from_start && !to_end && sums)
         return TP_S(
             "earlier contributions are overwritten: set the accumulator to zero in the first step only, and add to it");
     return TP_S("that input is not used there: check its index map and the mask");
@@ -143,7 +163,7 @@ static void describe(search *s, tp_str element, const span *p, const change *c, 
     if (c->reference && !c->kernel) {
         out->evidence = tp_printf(s->a, "%.*s depends on %.*s%s in the reference, not in the kernel", TP_FMT(element),
                                   TP_FMT(at), others);
-        out->hint = missing_hint(p);
+        out->hint = missing_hint(p, adds_up(s->k, out->output));
     } else if (c->kernel && !c->reference) {
         out->evidence = tp_printf(s->a, "%.*s depends on %.*s%s in the kernel, not in the reference", TP_FMT(element),
                                   TP_FMT(at), others);

@@ -118,6 +118,7 @@ def test_a_scoped_buffer_that_is_read_first():
 REWRITES = {
     "sort": (lambda x: jnp.sort(x, axis=1), "sort is not supported.*argmax"), "argsort": (lambda x: jnp.argsort(x, axis=1).astype(x.dtype), "sort is not"),
     "top_k": (lambda x: lax.top_k(x, 128)[0], "top_k is not"), "scatter": (lambda x: x.at[3].set(2.0), "scatter.*jnp.where"),
+    "scatter-mul": (lambda x: x.at[:, ::2].multiply(2.0), r"scatter \(`x.at\[i\].multiply.*jnp.where"),
     "scatter-add": (lambda x: x.at[:, 5].add(2.0), r"scatter \(`x.at\[i\].add"), "reduce": (lambda x: x + lax.reduce(x, 0.0, lambda a, b: a + b * b, (0, 1)), "use jnp.sum"),
     "precision": (lambda x: lax.reduce_precision(x, 5, 10), "5 bits of exponent and 10 of mantissa is not supported.*astype"),
     "gather": (lambda x: x + x[3, lax.iota(jnp.int32, 128)], "take_along_axis"),

@@ -252,7 +252,7 @@ def test_a_fix_that_was_tried_is_told():
 
 def test_what_calls_share_is_told_once():
     text = str(tileproof.check(lambda x: total(total(total(jnp.tile(x, (1, 1)))[:, :128].repeat(2, 1)).repeat(2, 1)), X))
-    assert text.count("violated[TP404]") == 1 and "the same in 2 more calls" in text, text
+    assert text.count("violated[TP404]") == 1 and "the same 2 more times" in text, text
 
 
 def test_a_line_of_two_statements_is_quoted_whole():
@@ -304,3 +304,33 @@ def test_what_the_engine_refuses_names_no_file_that_is_gone():
     with pytest.raises(tileproof.TileproofError) as e:
         engine.run(spec, site.equation, [X])
     assert "error[TP002]" in str(e.value) and "test_told.py:" in str(e.value) and "/tmp" not in str(e.value) and ".tile.json" not in str(e.value), e.value
+
+
+def test_an_index_from_the_end():
+    """interpret=True gives the last row; a TPU reads what lies before the block."""
+    def body(x_ref, o_ref):
+        for r in range(8):
+            o_ref[r] = x_ref[r] - x_ref[-1]
+
+    rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    x = jax.ShapeDtypeStruct((16, 128), jnp.float32)
+    report = tileproof.check(lambda x: pl.pallas_call(body, grid=(2,), in_specs=[rows], out_specs=rows, out_shape=x)(x), x)
+    finding = found(report, "TP102")
+    assert "count from the start, 7: a ref has no indices from its end" in finding.help and "counts a negative start from the end" in finding.note, finding
+    assert "the same 7 more times" in str(report), report
+
+
+def test_no_accumulator_is_blamed_where_nothing_adds_up():
+    def body(x_ref, o_ref):
+        o_ref[0:4] = x_ref[1:5] + 1
+        o_ref[4:8] = x_ref[1:5] - 1
+
+    rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    x = jax.ShapeDtypeStruct((16, 128), jnp.float32)
+
+    def naive(x):
+        half = x.reshape(2, 8, 128)[:, :4]
+        return jnp.concatenate([half + 1, half - 1], 1).reshape(16, 128)
+
+    finding = found(tileproof.verify(lambda x: pl.pallas_call(body, grid=(2,), in_specs=[rows], out_specs=rows, out_shape=x)(x), naive, x), "TP701")
+    assert "accumulator" not in finding.help, finding

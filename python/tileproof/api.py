@@ -211,7 +211,7 @@ def _told(findings: list[Finding]) -> list[str]:
         for f in alike[:1] if folds else alike:
             n = times[str(f)]
             also = ", ".join(f"`{g.subject}`" for g in seen.get(kind, [])[1:])
-            out.append(str(f) + (f"\n  also: {also}" if also else "") + (f"\n  the same in {n - 1} more call{'s' if n > 2 else ''}" if n > 1 else ""))
+            out.append(str(f) + (f"\n  also: {also}" if also else "") + (f"\n  the same {n - 1} more time{'s' if n > 2 else ''}" if n > 1 else ""))
         if folds:
             out[-1] += f"\n  {len(alike) - 1} more findings of this kind; .of(\"unknown\") lists all"
     return out

@@ -22,8 +22,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "stochastic_round": ("stochastic_round", "cast with `.astype`, or pass the random bits as an input"),
     "sort": ("sort", SORT), "top_k": ("top_k", SORT), "approx_top_k": ("approx_top_k", SORT),
     "scatter": ("scatter (`x.at[i].set(v)` of a value)", SCATTER), "scatter_add": ("scatter (`x.at[i].add(v)` of a value)", SCATTER),
-    "scatter-add": ("scatter (`x.at[i].add(v)` of a value)", SCATTER), "scatter_mul": ("scatter", SCATTER),
-    "scatter_min": ("scatter", SCATTER), "scatter_max": ("scatter", SCATTER),
+    "scatter_mul": ("scatter (`x.at[i].multiply(v)` of a value)", SCATTER), "scatter_min": ("scatter (`x.at[i].min(v)` of a value)", SCATTER),
+    "scatter_max": ("scatter (`x.at[i].max(v)` of a value)", SCATTER),
     "reduce": ("lax.reduce with a function of its own", "use jnp.sum, max, min, prod, any or all"),
     "empty_ref": ("a ref made in the body", "declare it in scratch_shapes"),
     "while": ("while", ""), "conv_general_dilated": ("a convolution", "write it as a sum of `jnp.dot` of shifted blocks"),
@@ -48,5 +48,5 @@ def other_kernel(eqn: Any) -> Unsupported:
 
 def refused(name: str, place: str | None) -> Unsupported:
     """The refusal of a primitive."""
-    word, remedy = WORDS.get(name, (f"the primitive `{name}` (JAX {jx.VERSION})", "" if jx.lowered(name) else "Mosaic does not lower it: compute it outside of the kernel"))
+    word, remedy = WORDS.get(name.replace("-", "_"), (f"the primitive `{name}` (JAX {jx.VERSION})", "" if jx.lowered(name) else "Mosaic does not lower it: compute it outside of the kernel"))
     return Unsupported(f"{word} is not supported", place, remedy)
