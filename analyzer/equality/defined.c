@@ -11,6 +11,24 @@ static sign weaker(sign a, sign b)
     return a < b ? a : b;
 }
 
+/* An end of "values", as a fraction if it is a simple one. */
+static uint32_t sum_of_end(summary *s, const tp_end *end)
+{
+    enum { SIMPLE = 1 << 10 };
+    const double size = fabs(end->number), parts = size * SIMPLE;
+    if (end->expr.id || size == 0)
+        return end->expr.id ? sum_of_index(s, end->expr) : sum_constant(s, 0);
+    product p = product_of(end->number < 0 ? -1 : 1, 1);
+    if (parts == floor(parts) && size < SIMPLE) {
+        p.num *= (int64_t)parts;
+        p.den = SIMPLE;
+        product_reduce(s, &p);
+    } else {
+        product_factor(s, &p, atom_intern(s, &(atom){.kind = ATOM_REAL, .real = size}), 1);
+    }
+    return sum_intern(s, &p, 1);
+}
+
 static sign atom_sign(summary *s, uint32_t id)
 {
     static const premises nothing = {.n = 0};
@@ -22,7 +40,10 @@ static sign atom_sign(summary *s, uint32_t id)
         if (summary_follows(s, &nothing, tp_op2(s->p, TP_E_GT, a.e, zero)))
             return ABOVE_0;
         return summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a.e, zero)) ? AT_LEAST_0 : ANY_SIGN;
-    case ATOM_ELEMENT: return ANY_SIGN;
+    case ATOM_ELEMENT: { /* "values" of its input */
+        const tp_end *least = a.number == T_READ ? &s->k->operands[a.operand].least : NULL;
+        return least && least->given ? sum_sign(s, sum_of_end(s, least)) : ANY_SIGN;
+    }
     case ATOM_INVERSE: return sum_sign(s, a.arg[0]) == ABOVE_0 ? ABOVE_0 : ANY_SIGN;
     case ATOM_FOLD: {
         sign inside = sum_sign(s, a.arg[0]);
@@ -191,6 +212,55 @@ static sign sign_by_squares(summary *s, const sum *a)
     return ANY_SIGN;
 }
 
+/* Of indices and sizes alone. */
+static sign sign_of_index(summary *s, const sum *a)
+{
+    static const premises nothing = {.n = 0};
+    tp_expr total = tp_const(s->p, 0);
+    for (uint32_t i = 0; i < a->n; i++) {
+        const product *p = &a->at[i];
+        tp_expr e = tp_const(s->p, p->num);
+        bool whole = p->den == 1 && !p->nguards && !p->exponent;
+        for (uint32_t f = 0; f < p->nfactors && whole; f++) {
+            const atom x = *atom_get(s, p->factor[f].atom);
+            whole = x.kind == ATOM_INDEX && p->factor[f].power == 1;
+            e = whole ? tp_op2(s->p, TP_E_MUL, e, x.e) : e;
+        }
+        if (!whole)
+            return ANY_SIGN;
+        total = tp_op2(s->p, TP_E_ADD, total, e);
+    }
+    return summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, total, tp_const(s->p, 0))) ? AT_LEAST_0 : ANY_SIGN;
+}
+
+/* c x is at least c times an end of the "values" of x; false: p is no such product. */
+static bool least_of(summary *s, const product *p, uint32_t *least)
+{
+    if (p->nguards || p->exponent || p->nfactors != 1 || p->factor[0].power != 1)
+        return false;
+    const atom x = *atom_get(s, p->factor[0].atom);
+    if (x.kind != ATOM_ELEMENT || x.number != T_READ)
+        return false;
+    const tp_operand *o = &s->k->operands[x.operand];
+    const tp_end *end = p->num > 0 ? &o->least : &o->most;
+    product c = product_of(p->num, p->den);
+    if (end->given)
+        *least = sum_multiply(s, sum_intern(s, &c, 1), sum_of_end(s, end));
+    return end->given;
+}
+
+static sign sign_by_values(summary *s, const sum *a)
+{
+    uint32_t rest = sum_constant(s, 0), least;
+    bool any = false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        bool ends = least_of(s, &a->at[i], &least);
+        rest = sum_add(s, rest, ends ? least : sum_intern(s, &a->at[i], 1), 1);
+        any |= ends;
+    }
+    return any ? sum_sign(s, rest) : ANY_SIGN;
+}
+
 /* Above 0 when no product is below it and one is above. */
 static sign sum_sign(summary *s, uint32_t id)
 {
@@ -208,6 +278,8 @@ static sign sum_sign(summary *s, uint32_t id)
             s->strict = false;
             all = sign_by_absolute(s, &a);
             all = all == ANY_SIGN ? sign_by_squares(s, &a) : all;
+            all = all == ANY_SIGN ? sign_by_values(s, &a) : all;
+            all = all == ANY_SIGN ? sign_of_index(s, &a) : all;
             s->strict = strict;
             return all;
         }

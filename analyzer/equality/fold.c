@@ -5,8 +5,6 @@
 
 /* ---- folds ---- */
 
-static bool sum_mentions(summary *s, uint32_t id, uint32_t sym);
-
 static bool atom_mentions(summary *s, uint32_t id, uint32_t sym)
 {
     const atom a = *atom_get(s, id);
@@ -32,7 +30,7 @@ static bool product_mentions(summary *s, const product *p, uint32_t sym)
     return yes;
 }
 
-static bool sum_mentions(summary *s, uint32_t id, uint32_t sym)
+bool sum_mentions(summary *s, uint32_t id, uint32_t sym)
 {
     sum_spend(s);
     const sum a = *sum_get(s, id);
@@ -417,6 +415,8 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
         return sum_multiply(s, sum_intern(s, &outer, 1), fold_again(s, &f, f.arg[0]));
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);
+    if (s->laws->is_met_once(s, &f))
+        return sum_intern(s, &outer, 1);
     product_factor(s, &outer, fold_intern(s, &f), 1);
     return sum_intern(s, &outer, 1);
 }

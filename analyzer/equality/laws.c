@@ -106,18 +106,36 @@ static uint32_t power(summary *s, uint32_t x, int64_t n)
     return n < 0 ? sum_inverse(s, r) : r;
 }
 
-/* log(exp(e) * rest) = e + log(rest) */
+static uint32_t one_logarithm(summary *s, uint32_t x)
+{
+    int64_t num, den;
+    if (sum_is_fraction(s, x, &num, &den) && num == den)
+        return sum_constant(s, 0);
+    return sum_of_atom(s, &(atom){.kind = ATOM_APPLY, .prim = TP_P_LOG, .arg = {x}}, 1);
+}
+
+/* log(exp(e) * u^n * rest) = e + n log(u) + log(rest), for a u above 0 */
 static uint32_t logarithm(summary *s, uint32_t x)
 {
     const sum a = *sum_get(s, x);
     uint32_t of_two = sum_logarithm_of_two(s, x);
     if (of_two)
         return of_two;
-    if (a.n != 1 || !a.at[0].exponent || a.at[0].nguards)
-        return sum_of_atom(s, &(atom){.kind = ATOM_APPLY, .prim = TP_P_LOG, .arg = {x}}, 1);
+    if (a.n != 1 || a.at[0].nguards)
+        return one_logarithm(s, x);
     product rest = a.at[0];
+    uint32_t r = rest.exponent ? rest.exponent : sum_constant(s, 0);
     rest.exponent = 0;
-    return sum_add(s, a.at[0].exponent, logarithm(s, sum_intern(s, &rest, 1)), 1);
+    for (uint32_t i = rest.nfactors; i-- > 0;) {
+        const factor f = rest.factor[i];
+        const atom u = *atom_get(s, f.atom);
+        uint32_t alone = sum_of_atom(s, &u, 1);
+        if (f.power == 1 || !sum_is_positive(s, alone))
+            continue;
+        r = sum_add(s, r, one_logarithm(s, alone), f.power);
+        rest = product_without(&rest, i);
+    }
+    return sum_add(s, r, one_logarithm(s, sum_intern(s, &rest, 1)), 1);
 }
 
 static uint32_t literal(summary *s, double v)
@@ -299,4 +317,4 @@ static uint32_t apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t
     return by_meaning(s, prim, exponent, arg, nargs);
 }
 
-const struct sum_laws sum_laws = {law_is_defined, law_reduce, exponential, inverse, apply};
+const struct sum_laws sum_laws = {law_is_defined, law_is_met_once, law_reduce, exponential, inverse, apply};

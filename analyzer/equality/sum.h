@@ -67,13 +67,18 @@ void sum_print(summary *s, tp_buf *b, uint32_t id);
 /* What arithmetic asks of the laws: they are built on it, and sum.c knows none of them. */
 struct sum_laws {
     bool (*is_defined)(summary *s, const product *p);
+    bool (*is_met_once)(summary *s, const atom *f);
     bool (*reduced)(summary *s, const product *p, uint32_t *out);
     uint32_t (*exponential)(summary *s, uint32_t x);
     uint32_t (*inverse)(summary *s, uint32_t x);
     uint32_t (*applied)(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
 };
-extern const struct sum_laws sum_laws;                        /* laws.c, of which two are elsewhere: */
-bool law_is_defined(summary *s, const product *p);            /* defined.c */
+extern const struct sum_laws sum_laws;             /* laws.c, of which three are elsewhere: */
+bool law_is_defined(summary *s, const product *p); /* defined.c */
+/* labels.c: is it the sum of [u == c] over c < n, for an integer u from 0 below n at which its conditions hold? It
+ * is 1.
+ */
+bool law_is_met_once(summary *s, const atom *f);
 bool law_reduce(summary *s, const product *p, uint32_t *out); /* pieces.c */
 /* These ask s->laws. Has it a value wherever its inputs have one? */
 bool product_is_defined(summary *s, const product *p);
@@ -155,6 +160,7 @@ uint32_t fold_sum(summary *s, uint32_t sym, tp_expr extent, uint32_t x);
 void fold_normalise(summary *s, atom *f);
 /* The sum of another body over the points of f, which is opened. */
 uint32_t fold_again(summary *s, const atom *f, uint32_t body);
+bool sum_mentions(summary *s, uint32_t id, uint32_t sym);
 /* With fresh indices for counters, about which the prover can be asked; and back. */
 atom fold_open(summary *s, uint32_t id);
 uint32_t fold_intern(summary *s, atom *f);

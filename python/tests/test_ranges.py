@@ -48,6 +48,20 @@ def test_integers_lie_between_what_the_arrays_hold():
     assert not wrong.equivalence and any(f.rule == "TP701" for f in wrong.of("violated")), wrong
 
 
+@pytest.mark.parametrize("reference, proven", [
+    (lambda x, y: -jnp.take_along_axis(jax.nn.log_softmax(x), y, axis=1), True),
+    (lambda x, y: -jax.nn.log_softmax(x)[jnp.arange(16), y[:, 0]][:, None], True),
+    (lambda x, y: jax.nn.logsumexp(x, axis=1, keepdims=True) - x[jnp.arange(16)[:, None], y], True),
+    (lambda x, y: -jnp.sum(jax.nn.one_hot(y[:, 0], 128) * jnp.log(jax.nn.softmax(x)), axis=1, keepdims=True), True),
+    (lambda x, y: -jax.nn.log_softmax(x)[jnp.arange(16)[::-1], y[:, 0]][:, None], False),
+    (lambda x, y: -jnp.take_along_axis(jax.nn.log_softmax(x), y ^ 1, axis=1), False)],
+    ids=["along", "rows", "rows and columns", "one hot", "other rows", "another label"])
+def test_a_reference_picks_by_labels(reference, proven):
+    report = tileproof.verify(cross_entropy, reference, LOGITS, LABELS)
+    assert any(t.name == "all sizes" and t.verdict == "proven" for t in report.tiers) == proven, report
+    assert report.ok == proven, report
+
+
 def test_rows_are_proven_by_what_is_said_of_them():
     rows, table = np.array([3, 1, 0, 31, 7, 7, 2, 30], np.int32), np.zeros((32, 128), np.float32)
     assert tileproof.verify(embedding, lambda r, w: w[r], rows, table).ok

@@ -7,13 +7,17 @@ from typing import Any
 from . import jaxpr as jx
 from . import devices, engine, wrapping
 from .body import Body, Value
-from .body.values import shape_text
+from .body.values import Lanes, number, shape_text
 from .errors import Unsupported
 from .jaxpr import np
 
 
 class Program(Body):
     """Statements over whole arrays; there are no refs."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.joined: dict[Any, list[Value]] = {}  # by array of indices: the columns that it was put together from
 
     def do_pallas_call(self, eqn: Any) -> None:
         raise Unsupported("a reference that itself reaches a pallas_call", self.place)
@@ -45,6 +49,42 @@ class Program(Body):
         for var, function in zip(eqn.outvars, ("sort", "argsort"), strict=False):
             if not jx.is_dropped(var) and self.uses.get(var, 0):
                 self.env[var] = self.assign(Value(f"{function}({x.text}, axis={axis})", x.shape, jx.dtype_name(var.aval)))
+
+    def do_concatenate(self, eqn: Any) -> None:
+        super().do_concatenate(eqn)
+        self.joined[eqn.outvars[0]] = [self.read(a) for a in eqn.invars]
+
+    def do_gather(self, eqn: Any) -> None:
+        """`x[jnp.arange(n), at]` is one element of each row."""
+        d, x = eqn.params["dimension_numbers"], self.strong(self.read(eqn.invars[0]))
+        parts = self.joined.get(eqn.invars[1], [])
+        shape = tuple(eqn.outvars[0].aval.shape)
+        if (tuple(d.start_index_map) != (0, 1) or tuple(d.collapsed_slice_dims) != (0, 1) or d.offset_dims or len(parts) != 2
+                or int(np.prod(shape)) != x.shape[0] or parts[0].shape[-1:] != (1,) or parts[0].lanes != Lanes(self.only(parts[0].shape)) or x.dtype == "bool"):
+            super().do_gather(eqn)
+            return
+        at = Value(f"reshape({parts[1].text}, ({x.shape[0]}, 1))", (x.shape[0], 1), "int32", bounds=parts[1].within())
+        self.finish(eqn, Value(f"reshape({self.of_lines(eqn, x, at, 1)}, {shape_text(shape)})"))
+
+    def along(self, eqn: Any, x: Value, index: Value, axis: int) -> None:
+        shape = tuple(index.shape[:-1])
+        if shape[axis] != 1 or x.dtype == "bool":
+            super().along(eqn, x, index, axis)
+        else:
+            self.finish(eqn, Value(self.of_lines(eqn, x, Value(f"reshape({index.text}, {shape_text(shape)})", shape, "int32", bounds=index.within()), axis)))
+
+    def of_lines(self, eqn: Any, x: Value, at: Value, axis: int) -> str:
+        """Of each line the element with that number, as labels pick one: the sum over the lanes that have it, which proofs
+        follow. JAX clamps an index outside, fills, or was promised that there is none."""
+        mode, last, within = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.within()
+        inside = within is not None and 0 <= within[0] and within[1] <= last
+        at = self.assign(at)
+        held = f"({at.text} >= 0) & ({at.text} <= {last})"
+        if not inside and not ("clip" in mode or "fill" in mode):
+            self.line(f"check(all({held}), 'an index is outside its axis')")
+        lane = f"clip({at.text}, 0, {last})" if "clip" in mode and not inside else at.text
+        text = f"sum(where({lane} == iota(int32, {shape_text(x.shape)}, {axis}), {x.text}, 0), axis={axis}, keepdims=True)"
+        return f"where({held}, {text}, {number(jx.fill_of(eqn), x.dtype).text})" if "fill" in mode and not inside else text
 
     def picked(self, eqn: Any, x: Value, at: Value, axis: int) -> Value:
         """An index outside is an error of the reference: it says nothing there."""
@@ -110,11 +150,13 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
         raise Unsupported("integers of a reference that wrap around", wraps or jx.where(eqn))
     inner = jx.open_jaxpr(traced)
     used = {a for e in inner.eqns for a in e.invars if not jx.is_literal(a)} | {a for a in inner.outvars if not jx.is_literal(a)}
+    declared = {i["name"]: (v["min"], v["max"]) for i in spec.get("inputs", [])
+                if (v := i.get("values", {})) and isinstance(v.get("min"), int) and isinstance(v.get("max"), int)}
     values = []
     for n, (var, name) in enumerate(zip(inner.invars, parameters, strict=True)):
         if var in used and name is None:
             raise Unsupported(f"a reference that uses argument {n}, which is no operand of the call", jx.where(eqn))
-        values.append(Value(name or "", tuple(var.aval.shape), jx.dtype_name(var.aval)))
+        values.append(Value(name or "", tuple(var.aval.shape), jx.dtype_name(var.aval), bounds=declared.get(name or "")))
     outputs = [o for o in spec["outputs"] if not o.get("discard")]
     shapes = [tuple(v.aval.shape) for v in inner.outvars]
     if shapes != [tuple(o["shape"]) for o in outputs]:

@@ -52,3 +52,12 @@ def of(name: str, operands: Sequence[Bounds | None]) -> Bounds | None:
     elif name in ("rem", "%"):
         out = _remainder(*given)
     return out if out is not None and LEAST <= out[0] and out[1] <= MOST else None
+
+
+def decided(name: str, operands: Sequence[Bounds | None]) -> bool | None:
+    """What a comparison of such integers says; None: not known."""
+    if name not in ("lt", "le", "gt", "ge") or any(o is None for o in operands):
+        return None
+    a, b = [o for o in operands if o is not None][:: 1 if name in ("lt", "le") else -1]
+    below = 1 if name in ("lt", "gt") else 0
+    return True if a[1] + below <= b[0] else False if a[0] + below > b[1] else None

@@ -32,7 +32,7 @@ class Shapes(Writer):
         if between != shape:
             text, atom = f"broadcast_to({text}, {shape_text(shape)})", True
         kept = x.lanes is not None and x.shape[x.lanes.dim] == shape[dims[x.lanes.dim]]
-        self.finish(eqn, Value(text, atom=atom, lanes=x.lanes.along(dims[x.lanes.dim]) if x.lanes is not None and kept else None))
+        self.finish(eqn, Value(text, atom=atom, bounds=x.bounds, lanes=x.lanes.along(dims[x.lanes.dim]) if x.lanes is not None and kept else None))
 
     @staticmethod
     def only(shape: tuple[int, ...]) -> int | None:
@@ -46,12 +46,12 @@ class Shapes(Writer):
         if x.splat is not None:
             self.env[eqn.outvars[0]] = dataclasses.replace(x, shape=shape) if shape else x.splat
         elif not shape and x.shape:
-            self.finish(eqn, Value(f"reshape({x.text}, ())"))
+            self.finish(eqn, Value(f"reshape({x.text}, ())", bounds=x.bounds))
         elif not x.shape:
             self.env[eqn.outvars[0]] = Value("", shape, x.dtype, splat=x if self.cheap(x) else self.assign(x)) if shape else x
         else:
             kept = x.lanes is not None and self.only(x.shape) == x.lanes.dim
-            self.finish(eqn, Value(f"reshape({x.text}, {shape_text(shape)})", lanes=x.lanes.along(self.only(shape)) if x.lanes is not None and kept else None))
+            self.finish(eqn, Value(f"reshape({x.text}, {shape_text(shape)})", bounds=x.bounds, lanes=x.lanes.along(self.only(shape)) if x.lanes is not None and kept else None))
 
     def do_reshape(self, eqn: Any) -> None:
         if eqn.params.get("dimensions") is not None:
@@ -236,7 +236,7 @@ class Shapes(Writer):
         """Lane by lane along the axis: turn t gives the lanes whose index is t.
         An index outside is no lane's: JAX clamps it, fills, or was promised that there is none."""
         shape = tuple(index.shape[:-1])
-        at = self.assign(Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype))
+        at = self.assign(Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype, bounds=index.within()))
         mode = str(eqn.params["mode"]).lower()
         if "clip" in mode:
             at = self.assign(Value(f"clip({at.text}, 0, {x.shape[axis] - 1})", shape, index.dtype))
@@ -255,7 +255,8 @@ class Shapes(Writer):
     def do_iota(self, eqn: Any) -> None:
         p = eqn.params
         lanes = Lanes(int(p["dimension"])) if np.dtype(p["dtype"]) == np.int32 else None
-        self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})", lanes=lanes))
+        within = (0, p["shape"][p["dimension"]] - 1) if lanes is not None else None
+        self.finish(eqn, Value(f"iota({np.dtype(p['dtype']).name}, {shape_text(tuple(p['shape']))}, {p['dimension']})", lanes=lanes, bounds=within))
 
     def do_dot_general(self, eqn: Any) -> None:
         a, b = (self.strong(self.read(v)) for v in eqn.invars[:2])
