@@ -240,8 +240,10 @@ static void fold_turns(evaluation *v, const tp_statement *statement, tp_expr pat
     if (values)
         memcpy(before, v->slots, values * sizeof *before);
     bool stores = false;
+    int64_t fixed;
     if (statement->by != 1 || !is_straight(&statement->body, &stores))
-        evaluation_stop(v, "a loop whose turns depend on sizes");
+        evaluation_stop(v, tp_expr_is_const(s->p, turns, &fixed) ? "a loop of too many turns"
+                                                                 : "a loop whose turns depend on sizes");
     bool some = summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 1)));
     if (!some && !summary_proves(s, &nothing, tp_op2(s->p, TP_E_GE, turns, tp_const(s->p, 0))))
         turns = tp_expr_normal(s->p, tp_op2(s->p, TP_E_MAX, turns, tp_const(s->p, 0)));
@@ -285,14 +287,13 @@ static void unroll(evaluation *v, const tp_statement *statement, tp_expr path)
     tp_expr from = scalar_of(v, as_it_is_now(v, statement->lo)), to = scalar_of(v, as_it_is_now(v, statement->hi));
     int64_t turns;
     bool known = tp_expr_is_const(p, from, &lo) && tp_expr_is_const(p, to, &hi), stores = false,
+         many = known && (!tp_turns(lo, hi, statement->by, &turns) || turns > MAX_TURNS),
          rolls = known && v->body && statement->by == 1 && is_straight(&statement->body, &stores) && stores;
     v->s->may_roll |= rolls;
-    if (!known || (rolls && v->s->rolled)) {
+    if (!known || many || (rolls && v->s->rolled)) {
         fold_turns(v, statement, path, from, to);
         return;
     }
-    if (!tp_turns(lo, hi, statement->by, &turns) || turns > MAX_TURNS)
-        evaluation_stop(v, "a loop of too many turns");
     for (int64_t k = 0; k < turns; k++) {
         turn t = {.v = v, .n = v->values.len};
         t.now = TP_NEWN(v->s->arena, tp_vid, t.n);
