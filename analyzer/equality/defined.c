@@ -314,6 +314,8 @@ static bool atom_is_defined(summary *s, uint32_t id)
         return false;
     if (a.prim == TP_P_WHERE)
         return true;
+    if (a.prim == TP_P_FLOORDIV || a.prim == TP_P_MOD)
+        return sum_sign(s, a.arg[1]) == ABOVE_0;
     const tp_real_domain *domain = &tp_prim_info(a.prim)->domain;
     switch (domain->kind) {
     case TP_DOMAIN_REALS: return true;

@@ -534,6 +534,16 @@ static bool loses_integers(tp_dtype from, tp_dtype d)
     return d != TP_BOOL && !tp_is_float(d) && !tp_is_weak(d) && (d != TP_I32 || from == TP_U32);
 }
 
+/* Casts of floats to integers round towards 0. */
+static term without_fraction(summary *s, term x)
+{
+    if (term_is_whole(s, x))
+        return x;
+    term below = term_apply(s, TP_P_LT, x, term_real(s, 0), (term){0}, 0);
+    return term_apply(s, TP_P_WHERE, below, term_apply(s, TP_P_CEIL, x, (term){0}, (term){0}, 0),
+                      term_apply(s, TP_P_FLOOR, x, (term){0}, (term){0}, 0), 0);
+}
+
 static term cast(evaluation *v, const tp_inst *i, term x)
 {
     tp_dtype from = value_of(v, i->args[0])->dtype, to = value_of(v, i->out)->dtype;
@@ -549,7 +559,9 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (!v->body && loses_integers(from, written) && from != TP_BOOL && !tp_is_weak(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, written, n.e);
-        if (!(tp_is_float(from) ? summary_is_whole_in : summary_lies_in)(s, x, written))
+        if (tp_is_float(from))
+            x = without_fraction(s, x);
+        if (!summary_lies_in(s, x, written))
             evaluation_stop(v, "a number is cast to an integer type that may not hold it");
         return x;
     }
@@ -566,14 +578,14 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     if (tp_is_float(from)) {
         if (n.kind == T_INTEGER)
             return in_dtype(v, to, n.e);
-        if (v->body ? summary_is_whole_in(s, x, to) : term_is_whole(s, x))
-            return x;
-        evaluation_stop(v, "a float is cast to an integer that may not hold it");
+        x = without_fraction(s, x);
+        if (v->body && !summary_lies_in(s, x, to))
+            evaluation_stop(v, "a float is cast to an integer that may not hold it");
+        return x;
     }
     if (n.kind == T_INTEGER)
         return in_dtype(v, to, n.e);
-    if (v->body && !tp_is_weak(from) &&
-        (tp_dtype_min(to) > tp_dtype_min(from) || tp_dtype_max(to) < tp_dtype_max(from)))
+    if (v->body && !tp_is_weak(from) && !summary_lies_in(s, x, to))
         evaluation_stop(v, "an integer may wrap around");
     return x;
 }
@@ -601,9 +613,14 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
     }
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
-    if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG)
+    if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG || i->prim == TP_P_ABS)
         return require_fits(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
-    evaluation_stop(v, "arithmetic on integers from data");
+    if (i->prim == TP_P_SQUARE)
+        return require_fits(v, i, term_apply(s, TP_P_MUL, a, a, (term){0}, 0));
+    term t = b.id ? integer_of_data(s, i->prim, d, a, b) : (term){0};
+    if (!t.id)
+        evaluation_stop(v, "arithmetic on integers from data");
+    return i->prim == TP_P_SHL ? require_fits(v, i, t) : t; /* of the others no result is longer than what it is of */
 }
 
 static void arguments_of(evaluation *v, const tp_inst *i, const tp_expr *at, term *arg)

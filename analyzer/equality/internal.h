@@ -272,8 +272,13 @@ void summary_fits(summary *s, term (*contents)(void *ctx, struct evaluation *of,
 bool term_is_whole(const summary *s, term t);
 /* Does it lie within what that integer type holds, whole or not? */
 bool summary_lies_in(summary *s, term t, tp_dtype dtype);
-/* Is it a number of that integer type, so that a cast to it changes nothing? */
-bool summary_is_whole_in(summary *s, term t, tp_dtype dtype);
+bool summary_lies_between(summary *s, term t, double lo, double hi);
+
+/* ---- integers.c ---- */
+
+/* A quotient, a rest, bits or a shift of integers of dtype d that come of data; no id: no term says it. The result
+ * of a shift to the left may be too large for d. */
+term integer_of_data(summary *s, tp_prim prim, tp_dtype d, term a, term b);
 
 /* ---- constants.c ---- */
 
@@ -289,6 +294,8 @@ bool literals_may_be_rounded(const summary *s);
 
 /* ---- narrowed.c ---- */
 
+/* NaN, which equals nothing, where no engine knows how type `d` rounds. */
+double summary_rounded(tp_dtype d, double v);
 /* Is every value of t a number of that float type? */
 bool term_fits(summary *s, term t, tp_dtype to);
 /* t in a float type: itself where it fits, else TP_P_CAST of it, `exponent` being the type. */

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* NaN, which equals nothing, where no engine knows how type `d` rounds. */
-static double round_to(tp_dtype d, double v)
+double summary_rounded(tp_dtype d, double v)
 {
     uint64_t place = 0;
     if (tp_dtype_info(d)->cell == TP_CELL_NONE)
@@ -49,7 +48,7 @@ static bool integer_fits(summary *s, tp_expr e, tp_dtype to)
     static const premises nothing = {.n = 0};
     int64_t v, most = (int64_t)1 << digits(to);
     if (tp_expr_is_const(s->p, e, &v))
-        return round_to(to, (double)v) == (double)v && llabs(v) <= (int64_t)1 << 53;
+        return summary_rounded(to, (double)v) == (double)v && llabs(v) <= (int64_t)1 << 53;
     if (tp_is_scale(to))
         return false;
     if (tp_expr_is_bool(s->p, e))
@@ -72,8 +71,12 @@ bool term_fits(summary *s, term t, tp_dtype to)
     const term_node n = *term_get(s, t);
     switch (n.kind) {
     case T_INTEGER: return integer_fits(s, n.e, to);
-    case T_REAL: return isnan(n.real) || round_to(to, n.real) == n.real;
+    case T_REAL: return isnan(n.real) || summary_rounded(to, n.real) == n.real;
     case T_READ:
+        if (!tp_is_float(s->k->operands[n.operand].dtype) && tp_is_float(to) && !tp_is_scale(to) &&
+            summary_lies_between(s, t, -ldexp(1, digits(to)), ldexp(1, digits(to))))
+            return true;
+        return holds(to, s->k->operands[n.operand].dtype);
     case T_BEFORE:
     case T_AFTER: return holds(to, s->k->operands[n.operand].dtype);
     case T_HELD:
@@ -103,8 +106,8 @@ term term_narrow(summary *s, term t, tp_dtype to)
     int64_t v;
     bool constant = n.kind == T_INTEGER && tp_expr_is_const(s->p, n.e, &v);
     double number = constant ? (double)v : n.real;
-    if ((n.kind == T_REAL || constant) && !isnan(number) && !isfinite(round_to(to, number)))
-        return term_real(s, round_to(to, number));
+    if ((n.kind == T_REAL || constant) && !isnan(number) && !isfinite(summary_rounded(to, number)))
+        return term_real(s, summary_rounded(to, number));
     if (n.kind == T_REAL && term_may_be_mask(&n)) /* stands for minus infinity, in any spelling */
         return t;
     return term_apply(s, TP_P_CAST, t, (term){0}, (term){0}, to);

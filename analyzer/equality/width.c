@@ -298,6 +298,26 @@ static range product(range a, range b)
 
 static range range_of(summary *s, term t, range *done);
 
+/* Below which power of two is it, with a bit for the sign? */
+static double room_of(range x)
+{
+    double most = fmax(x.hi, -1 - x.lo);
+    return most < 1 ? 1 : isfinite(most) ? ldexp(1, ilogb(most) + 1) : HUGE_VAL;
+}
+
+static range range_of_integers(tp_prim prim, range a, range b, bool whole)
+{
+    if (prim == TP_P_XOR) {
+        double room = fmax(room_of(a), room_of(b));
+        return within(a.lo >= 0 && b.lo >= 0 ? 0 : -room, room - 1);
+    }
+    if (!(b.lo > 0)) /* a float, perhaps, by anything */
+        return within(-HUGE_VAL, HUGE_VAL);
+    if (prim == TP_P_MOD)
+        return within(0, a.lo >= 0 ? fmin(a.hi, b.hi - whole) : b.hi - whole);
+    return within(floor(fmin(a.lo / b.lo, a.lo / b.hi)), floor(fmax(a.hi / b.lo, a.hi / b.hi)));
+}
+
 static range range_of_applied(summary *s, const term_node *n, range *done)
 {
     if (tp_prim_info(n->prim)->to_bool)
@@ -314,6 +334,18 @@ static range range_of_applied(summary *s, const term_node *n, range *done)
     }
     if (n->prim == TP_P_SIGN)
         return within(-1, 1);
+    if (n->prim == TP_P_ABS) {
+        range x = range_of(s, n->arg[0], done);
+        return within(fmax(0, fmax(x.lo, -x.hi)), fmax(-x.lo, x.hi));
+    }
+    if (n->prim == TP_P_CAST) {
+        int64_t type;
+        bool same = tp_expr_is_const(s->p, n->e, &type) && type >= 0 && term_fits(s, n->arg[0], (tp_dtype)type);
+        return same ? range_of(s, n->arg[0], done) : within(-HUGE_VAL, HUGE_VAL);
+    }
+    if (n->prim == TP_P_FLOORDIV || n->prim == TP_P_MOD || n->prim == TP_P_XOR)
+        return range_of_integers(n->prim, range_of(s, n->arg[0], done), range_of(s, n->arg[1], done),
+                                 term_is_whole(s, n->arg[0]) && term_is_whole(s, n->arg[1]));
     if (n->prim != TP_P_ADD && n->prim != TP_P_SUB && n->prim != TP_P_MUL && n->prim != TP_P_MAXIMUM &&
         n->prim != TP_P_MINIMUM && n->prim != TP_P_WHERE)
         return within(-HUGE_VAL, HUGE_VAL);
@@ -327,6 +359,20 @@ static range range_of_applied(summary *s, const term_node *n, range *done)
                                      : within(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
 }
 
+/* Its "values", or what its type holds. A float type rounds the ends. */
+static range range_of_input(summary *s, uint32_t input)
+{
+    const tp_operand *o = &s->k->operands[tp_array_of(s->k, input)];
+    bool real = tp_is_float(o->dtype);
+    double lo = real ? -HUGE_VAL : (double)tp_dtype_min(o->dtype),
+           hi = real ? HUGE_VAL : (double)tp_dtype_max(o->dtype);
+    if (o->least.given)
+        lo = fmax(lo, o->least.expr.id ? -summary_upper(s, tp_op1(s->p, TP_E_NEG, o->least.expr)) : o->least.number);
+    if (o->most.given)
+        hi = fmin(hi, o->most.expr.id ? summary_upper(s, o->most.expr) : o->most.number);
+    return real ? within(summary_rounded(o->dtype, lo), summary_rounded(o->dtype, hi)) : within(lo, hi);
+}
+
 /* What t can be, with the partial sums of its folds in any order. */
 static range range_of(summary *s, term t, range *done)
 {
@@ -338,12 +384,7 @@ static range range_of(summary *s, term t, range *done)
     switch (n.kind) {
     case T_INTEGER: *r = within(-summary_upper(s, tp_op1(s->p, TP_E_NEG, n.e)), summary_upper(s, n.e)); break;
     case T_REAL: *r = within(n.real, n.real); break;
-    case T_READ: {
-        tp_dtype d = s->k->operands[n.operand].dtype;
-        if (!tp_is_float(d))
-            *r = within((double)tp_dtype_min(d), (double)tp_dtype_max(d));
-        break;
-    }
+    case T_READ: *r = range_of_input(s, n.operand); break;
     case T_SELECT: {
         range a = range_of(s, n.arg[0], done), b = range_of(s, n.arg[1], done);
         *r = within(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
@@ -373,26 +414,36 @@ bool term_is_whole(const summary *s, term t)
     const term_node *n = term_get(s, t);
     if (n->kind == T_INTEGER)
         return true;
+    if (n->kind == T_REAL)
+        return isfinite(n->real) && n->real == rint(n->real);
+    if (n->kind == T_READ)
+        return !tp_is_float(s->k->operands[n->operand].dtype);
     if (n->kind == T_SELECT)
         return term_is_whole(s, n->arg[0]) && term_is_whole(s, n->arg[1]);
     if (n->kind != T_APPLY)
         return false;
-    if (n->prim == TP_P_MAXIMUM || n->prim == TP_P_MINIMUM)
-        return term_is_whole(s, n->arg[0]) && term_is_whole(s, n->arg[1]);
-    if (n->prim == TP_P_WHERE)
-        return term_is_whole(s, n->arg[1]) && term_is_whole(s, n->arg[2]);
-    return n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL || n->prim == TP_P_SIGN;
+    static const bool KEEPS[TP_PRIMS] = {
+        [TP_P_ADD] = true,     [TP_P_SUB] = true,   [TP_P_MUL] = true, [TP_P_MAXIMUM] = true,
+        [TP_P_MINIMUM] = true, [TP_P_WHERE] = true, [TP_P_MOD] = true, [TP_P_XOR] = true};
+    if (KEEPS[n->prim]) {
+        bool chooses = n->prim == TP_P_WHERE;
+        return term_is_whole(s, n->arg[chooses]) && term_is_whole(s, n->arg[1 + chooses]);
+    }
+    if (n->prim == TP_P_NEG || n->prim == TP_P_ABS || n->prim == TP_P_CAST) /* no type rounds it to a fraction */
+        return term_is_whole(s, n->arg[0]);
+    return n->prim == TP_P_ROUND || n->prim == TP_P_FLOOR || n->prim == TP_P_CEIL || n->prim == TP_P_SIGN ||
+           n->prim == TP_P_FLOORDIV;
+}
+
+bool summary_lies_between(summary *s, term t, double lo, double hi)
+{
+    range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
+    return r.lo >= lo && r.hi <= hi;
 }
 
 bool summary_lies_in(summary *s, term t, tp_dtype dtype)
 {
-    range r = range_of(s, t, TP_NEWN(s->arena, range, t.id + 1));
-    return r.lo >= (double)tp_dtype_min(dtype) && r.hi <= (double)tp_dtype_max(dtype);
-}
-
-bool summary_is_whole_in(summary *s, term t, tp_dtype dtype)
-{
-    return term_is_whole(s, t) && summary_lies_in(s, t, dtype);
+    return summary_lies_between(s, t, (double)tp_dtype_min(dtype), (double)tp_dtype_max(dtype));
 }
 
 void summary_must_fit(summary *s, term t, tp_dtype dtype)
