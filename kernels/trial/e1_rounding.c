@@ -1,6 +1,5 @@
 /* Tier E1: the numbers that are computed, with their values over the reals and the bounds of these. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/trial/trial.h"
 
@@ -185,9 +184,6 @@ static bool run_in_memory(tp_trial *x, tp_input_family family, tp_garbage garbag
         x->r->outcome = TP_SKIPPED;
     } else if (st == TP_E_TRAP) {
         x->r->outcome = TP_TRAPPED;
-        if (compared && !strcmp(x->r->trap.rule, TP_RULE_UNDEFINED_SOURCE) &&
-            !tp_trial_reference(&there, &e, tp_rounding_new(x->work), &turns, &why))
-            skip(x, why); /* no more than the kernel has the reference a number for these inputs */
     } else if (st != TP_OK) {
         tp_leave(x->work, st);
     } else if (!compared) {
@@ -256,7 +252,7 @@ void tp_trial_numbers(void *arg)
         if (!(x->c->families & TP_INPUT_BIT(f)) ||
             run_family(x, (tp_input_family)f, (tp_garbage)(f % (TP_GARBAGE_QUIET + 1))))
             continue;
-        if (x->r->outcome == TP_TRAPPED)
+        if (x->r->outcome == TP_TRAPPED || f < TP_INPUT_FIRST_PLACED)
             return;
         x->r->outcome = TP_EQUAL; /* nothing to compare on these; on others there is */
         x->r->trap = (tp_trap){.step = -1};

@@ -429,6 +429,16 @@ static bool is_byte(tp_dtype d)
     return d == TP_I8 || d == TP_U8;
 }
 
+/* Is what it makes of bytes never out of their range? */
+static bool keeps_bytes(tp_prim p)
+{
+    static const bool KEEPS[TP_PRIMS] = {
+        [TP_P_AND] = true,         [TP_P_OR] = true,      [TP_P_XOR] = true,     [TP_P_SHR] = true,
+        [TP_P_SHR_LOGICAL] = true, [TP_P_MAXIMUM] = true, [TP_P_MINIMUM] = true, [TP_P_MAX] = true,
+        [TP_P_MIN] = true,         [TP_P_CUMMAX] = true,  [TP_P_CUMMIN] = true};
+    return KEEPS[p];
+}
+
 /* Does a statement of a reference compute bytes, whose integers do not wrap there, or shift by what may be too far? */
 static bool computes_bytes(const tp_statement *s, void *program)
 {
@@ -438,7 +448,8 @@ static bool computes_bytes(const tp_statement *s, void *program)
     const tp_inst *i = s->inst;
     switch (tp_prim_info(i->prim)->class) {
     case TP_CLASS_ELEMENTWISE:
-        if (i->prim == TP_P_SHL || i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL)
+        if (i->prim == TP_P_SHL ||
+            ((i->prim == TP_P_SHR || i->prim == TP_P_SHR_LOGICAL) && !p->values.at[i->args[1]].meaning.id))
             return true;
         break;
     case TP_CLASS_CONVERT:
@@ -452,7 +463,7 @@ static bool computes_bytes(const tp_statement *s, void *program)
     case TP_CLASS_CONTROL:
     case TP_CLASS_SUGAR: return false;
     }
-    return is_byte(p->values.at[i->out].dtype);
+    return is_byte(p->values.at[i->out].dtype) && !keeps_bytes(i->prim);
 }
 
 /* All numbers of a byte, the ends often, or one end alone, so that what wraps before it is widened is met: where the
