@@ -286,8 +286,11 @@ static uint64_t integer_power(field *f, uint64_t x, int64_t e)
     return e < 0 ? invert(f, r) : r;
 }
 
-static uint64_t any_power(field *f, uint64_t x, uint64_t y, double exponent)
+static uint64_t any_power(field *f, uint64_t x, uint64_t y, double dx, double dy, bool is_constant)
 {
+    double exponent = is_constant ? dy : (double)NAN;
+    if (dx == 2 && tp_p_of(x) == tp_p_of(tp_residue_of(2)))
+        return exponential(f, tp_residue_multiply(y, f->ln2), dy * 0.6931471805599453);
     if (exponent == 0.5)
         return square_root(f, x);
     if (exponent == -0.5)
@@ -338,7 +341,7 @@ static uint64_t binary(field *f, tp_prim p, uint64_t x, uint64_t y, double dx, d
                        bool is_constant)
 {
     switch (p) {
-    case TP_P_POW: return any_power(f, x, y, is_constant ? dy : (double)NAN);
+    case TP_P_POW: return any_power(f, x, y, dx, dy, is_constant);
     case TP_P_MAXIMUM:
     case TP_P_MINIMUM: return extreme(f, p, x, y, dx, dy, is_constant);
     case TP_P_FLOORDIV: return tp_residue_of(result);
@@ -557,14 +560,12 @@ static bool literal(tp_domain *d, tp_lanes *out, double v)
 static bool bitcast(tp_domain *d, tp_lanes *out, const tp_lanes *a)
 {
     field *f = (field *)d;
-    uint64_t *r = out->plane[0];
-    bool hides = a->plane[0] || f->log.unsupported; /* integers do not carry what floats hide in them */
     if (a->plane[0])
         note_unsupported(f, TP_P_BITCAST);
-    if (!hides || !tp_is_float(out->dtype))
+    if (!f->log.unsupported || !tp_is_float(out->dtype)) /* integers do not carry what floats hide in them */
         return false;
     for (size_t i = 0; i < out->n; i++)
-        r[i] = TP_FIELD_UNKNOWN;
+        ((uint64_t *)out->plane[0])[i] = TP_FIELD_UNKNOWN;
     return true;
 }
 

@@ -195,7 +195,7 @@ uint32_t sum_square_root(summary *s, uint32_t x)
     return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
 }
 
-/* x^y for y a whole or half of a small constant. */
+/* x^y for y a whole or half of a small constant, and powers of 2. */
 static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
 {
     const uint32_t arg[] = {x, y};
@@ -204,6 +204,8 @@ static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
         return power(s, x, num);
     if (sum_is_fraction(s, y, &num, &den) && den == 2 && llabs(num) == 1)
         return power(s, sum_square_root(s, x), num);
+    if (sum_is_fraction(s, x, &num, &den) && num == 2 && den == 1)
+        return sum_exponential(s, sum_log2e(s, y, -1));
     return opaque(s, TP_P_POW, 0, arg, 2);
 }
 

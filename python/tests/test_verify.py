@@ -635,3 +635,14 @@ def test_bits_of_floats_that_come_back_as_floats(mask, ok):
 
     report = tileproof.verify(lambda x: pl.pallas_call(body, grid=(4,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x), jnp.abs, X)
     assert report.ok is ok and bool(report.of("violated")) is not ok and not report.of("unknown"), report
+
+
+@pytest.mark.parametrize("reference, ok", [(lambda x: 2.0 ** x, True), (lambda x: 2.0 ** -x, False), (lambda x: 3.0 ** x, False)])
+def test_powers_of_two(reference, ok):
+    """2.0 ** x, as slopes by heads are written, is exp2(x) for all sizes."""
+    def body(x_ref, o_ref):
+        o_ref[...] = jnp.exp2(x_ref[...])
+
+    report = tileproof.verify(lambda x: pl.pallas_call(body, grid=(4,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x), reference, X)
+    assert report.ok is ok and bool(report.of("violated")) is not ok, report
+    assert not ok or any(t.name == "all sizes" and t.verdict == "proven" for t in report.tiers), report
