@@ -22,7 +22,7 @@ static uint32_t exponent_of(summary *s, const product *p)
     return p->exponent ? p->exponent : sum_constant(s, 0);
 }
 
-/* Two products with different exponents: the one that the other is to be
+/* Two products with different exponents, not by a mask: the one that the other is to be
  * divided by, and the difference of exponents, which leads above 0. */
 static bool two_exponentials(summary *s, const sum *a, uint32_t *low, uint32_t *d)
 {
@@ -30,6 +30,8 @@ static bool two_exponentials(summary *s, const sum *a, uint32_t *low, uint32_t *
         !sum_is_defined(s, exponent_of(s, &a->at[0])) || !sum_is_defined(s, exponent_of(s, &a->at[1])))
         return false;
     *d = sum_add(s, exponent_of(s, &a->at[1]), exponent_of(s, &a->at[0]), -1);
+    if (!sum_is_free(s, *d)) /* limits are taken of masks as they stand */
+        return false;
     *low = sum_leads_below_0(s, *d);
     if (*low)
         *d = negative(s, *d);
