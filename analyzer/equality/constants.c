@@ -138,6 +138,25 @@ static bool simple_meaning(summary *s, double v, uint32_t *out)
     return true;
 }
 
+/* The decimal of few digits of which a float32 is the rounding, as 0.134145: people write such. */
+static bool short_decimal(summary *s, double v, uint32_t *out)
+{
+    enum { FEW = 6 };
+    char text[32];
+    for (int digits = 1; digits <= FEW && tp_constant_printed(v) && !s->float64; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        double decimal = strtod(text, NULL);
+        product p = product_of(1, 1);
+        if ((float)decimal != (float)v || !literal_fraction(decimal, &p.num, &p.den))
+            continue;
+        product_reduce(s, &p);
+        *out = sum_intern(s, &p, 1);
+        take_for(s, v, tp_printf(s->arena, "%s", text));
+        return true;
+    }
+    return false;
+}
+
 /* Of a v that was printed from a float32: the one literal of which it is the
  * rounding, else the float32. */
 static double source_constant(summary *s, double v)
@@ -162,6 +181,8 @@ static uint32_t as_rounding(summary *s, double v)
     uint32_t x;
     int64_t num, den;
     if (other == (double)(float)v && simple_meaning(s, v, &x))
+        return x;
+    if (other == (double)(float)v && short_decimal(s, v, &x))
         return x;
     if (other != v)
         take_for(s, v, number_text(s, other));
