@@ -8,6 +8,7 @@
 #include "domains/turns.h"
 #include "kernels/trial/internal.h"
 #include "kernels/trial/trial.h"
+#include "spec/range.h"
 
 enum { ROOM = 1 << 16, LEAST_RUNS = 60, MOST_RUNS = 2048 };
 static const double EFFORT = 1 << 22; /* elements moved by all runs together */
@@ -54,14 +55,16 @@ static tp_tensor *inputs_of(search *s, tp_input_family family, uint64_t seed)
     return tp_trial_arrays(&t, family, 0, &e, &why) ? e.arrays : NULL;
 }
 
-/* Inputs this part of the way; what is no float stays where it began. */
+/* Inputs this part of the way, in their "values" also past its ends; what is no float stays where it began. */
 static void place(search *s, double way)
 {
-    for (uint32_t i = 0; i < s->c->kernel->ninputs; i++) {
+    const tp_kernel *k = s->c->kernel;
+    for (uint32_t i = 0; i < k->ninputs; i++) {
+        tp_range r = tp_input_range(k, tp_array_of(k, i), s->c->env);
         const tp_tensor *from = &s->from[i], *to = &s->to[i], *at = &s->now[i];
         for (size_t e = 0; tp_is_float(at->dtype) && e < at->n; e++) {
             double a = tp_get_f64(at->dtype, from->data, e), b = tp_get_f64(at->dtype, to->data, e);
-            tp_put_f64(at->dtype, at->data, e, a + way * (b - a));
+            tp_put_f64(at->dtype, at->data, e, fmax(r.lo, fmin(a + way * (b - a), r.hi)));
         }
     }
 }
