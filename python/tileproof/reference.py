@@ -6,7 +6,7 @@ from typing import Any
 
 from . import jaxpr as jx
 from . import devices, engine, wrapping
-from .body import Body, Value
+from .body import Body, Value, bounds
 from .body.values import Lanes, number, shape_text
 from .errors import Unsupported
 from .jaxpr import np
@@ -49,6 +49,20 @@ class Program(Body):
         for var, function in zip(eqn.outvars, ("sort", "argsort"), strict=False):
             if not jx.is_dropped(var) and self.uses.get(var, 0):
                 self.env[var] = self.assign(Value(f"{function}({x.text}, axis={axis})", x.shape, jx.dtype_name(var.aval)))
+
+    def elementwise(self, eqn: Any) -> None:
+        """What bounds decide is not asked: JAX looks whether an index of `x[i]` counts from the end."""
+        name, out = eqn.primitive.name, eqn.outvars[0]
+        values = [self.read(a) for a in eqn.invars]
+        scalars = [v.splat if v.splat is not None else v for v in values]
+        truth = bounds.decided(name, [s.within() if s.dtype == "int32" else None for s in scalars])
+        if truth is not None:
+            told = number(truth, "bool")
+            self.env[out] = Value("", tuple(out.aval.shape), "bool", splat=told) if out.aval.shape else told
+        elif name == "select_n" and scalars[0].text in ("False", "True"):
+            self.env[out] = values[1 + (scalars[0].text == "True")]
+        else:
+            super().elementwise(eqn)
 
     def do_concatenate(self, eqn: Any) -> None:
         super().do_concatenate(eqn)

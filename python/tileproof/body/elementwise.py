@@ -74,13 +74,6 @@ class Elementwise(Writer):
         dtype = jx.dtype_name(eqn.outvars[0].aval)
         scalars = [v.splat if v.splat is not None else v for v in values]
         known = [s.within() if s.dtype == "int32" else None for s in scalars]
-        if (truth := bounds.decided(name, known)) is not None:
-            told = number(truth, dtype)
-            self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=told) if shape else told
-            return
-        if name == "select_n" and scalars[0].text in ("False", "True"):
-            self.env[eqn.outvars[0]] = values[1 + (scalars[0].text == "True")]
-            return
         if all(s.number is not None for s in scalars) and not (shape and name == "select_n"):
             folded = number(jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)]), dtype)
             self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=folded) if shape else folded
