@@ -82,7 +82,7 @@ static const char *rewrite(tp_prim p)
     static const char *const TEXTS[TP_PRIMS] = {
         [TP_P_EXPM1] = "write `exp(x) - 1`, which has fewer digits where x is near 0",
         [TP_P_ERFC] = "write `1 - erf(x)`, which has fewer digits where x is large",
-        [TP_P_PROD] = "multiply slice by slice: `for t in range(0, n)` with `p = p * take(x, t, axis=a)`",
+        [TP_P_PROD] = "multiply slice by slice, each from a number on: `p = p * slice(x, (0, t), (n, t + 1))`",
         [TP_P_FLIP] =
             "multiply by a matrix of 0 and 1: `dot(x, (row + column == n - 1).astype(float32))`; blocks turn in an "
             "index map",

@@ -82,6 +82,7 @@ def test_what_is_proposed_is_python(rule, help, call):
     (False, 'write `"i"` in place of `"max(i, k - 1)"`', "write `i` in place of `jnp.maximum(i, k - 1)`"),
     (False, 'use "4 - i" (re-checked: then proven)', "use `4 - i` (re-checked: then proven)"),
     (True, "write `max(x[...], axis=1)` in place of `min(x[...])`", "write `jnp.max(x[...], axis=1)` in place of `jnp.min(x[...])`"),
+    (True, "`p = p * slice(x, (0, t), (n, t + 1))`", "`p = p * x[0:n, t:t + 1]`"),
     (True, "write `slice(c, (15, 0), (16, 128))`", "write `c[15:16, 0:128]`"),
     (True, "write `bitcast(u, uint32) & 7`", "write `jax.lax.bitcast_convert_type(u, jnp.uint32) & 7`"),
     (True, "initialise it in the first step on each block: `if k == 0:`", "initialise it in the first step on each block: `@pl.when(pl.program_id(1) == 0)`"),
@@ -98,9 +99,9 @@ def test_words(body, axis, want):
 def test_a_kernel_with_work_around_it_is_not_held_against_the_reference_of_all():
     """The function adds 1 behind the call: the kernel alone is no function of that reference."""
     def inner(x, o):
-        o[...] = jnp.where(jax.lax.broadcasted_iota(jnp.int32, (8, 128), 0) < 12, x[...], 0)
+        o[...] = jnp.where(jax.lax.broadcasted_iota(jnp.int32, (8, 128), 0) < 4, x[...], 0)
 
-    report = tileproof.verify(lambda x: rows(inner, x) + 1, lambda x: jnp.where(jnp.arange(16)[:, None] < 12, x, 0) + 1, X)
+    report = tileproof.verify(lambda x: rows(inner, x) + 1, lambda x: jnp.where(jnp.arange(16)[:, None] < 4, x, 0) + 1, X)
     said = str(report)
     assert not report.ok and "1 violated" in said.splitlines()[0] and "0 violated" not in said, said
     assert "TP701" not in said and "(8, 128), 0) + pl.program_id(0) * 8` in place of" in said, said
@@ -154,3 +155,18 @@ def test_a_pallas_call_within_a_statement_has_no_variable_of_that():
     report = tileproof.verify(f, lambda x: jnp.exp(x) - jnp.exp(x) * 2.0, X)
     help = next(f.help for f in report.findings if f.rule == "TP701" and f.verdict == "violated")
     assert "`y" not in help and "y`" not in help, report
+
+
+def test_what_is_said_of_a_product_works():
+    """A product over lanes, slice by slice, as the help of TP204 has it."""
+    report = tileproof.check(lambda x: rows(lambda x, o: o.__setitem__(..., x[...] * jnp.prod(x[:, :4], axis=1, keepdims=True)), x), X)
+    help, = (f.help for f in report.findings if f.rule == "TP204" and f.verdict == "violated")
+    assert "`p = p * x[0:n, t:t + 1]`" in help, report
+
+    def body(x, o):
+        p, n = jnp.ones((8, 1), F32), 8
+        for t in range(4):
+            p = p * x[...][0:n, t:t + 1]
+        o[...] = x[...] * p
+
+    assert tileproof.verify(lambda x: rows(body, x), lambda x: x * jnp.prod(x[:, :4], axis=1, keepdims=True), X).ok

@@ -16,7 +16,7 @@ WRITTEN = re.compile(r"start with `if (.+?): (.+?)`")
 REDUCED = "`if k == 0:` with k the reduction axis"
 TESTED = re.compile(r"`if (.+?):`")
 LARGER = re.compile(r"(?<![\w.])(max|min)(?=\((?:[^(),=]|\([^()]*\))+, (?:[^(),=]|\([^()]*\))+\))")  # of two scalars
-PART = re.compile(r"(?<![\w.])slice\((\w+(?:\[\.\.\.\])?), \(([\d, ]+?),?\), \(([\d, ]+?),?\)\)")
+PART = re.compile(r"(?<![\w.])slice\((\w+(?:\[\.\.\.\])?), \(([\w +,]+?),?\), \(([\w +,]+?),?\)\)")
 DECLARED = re.compile(r'declare `(\w+)` "(parallel|arbitrary)"')
 ENTRIES = re.compile(r'declare what `(\w+)` holds: "values": \{"min": (-?\d+), "max": "([^"]+)"\}')
 SHARED = re.compile(r'let `(\w+)` share the array of `(\w+)`: "alias": "\w+"')
