@@ -11,14 +11,28 @@ static sign weaker(sign a, sign b)
     return a < b ? a : b;
 }
 
-/* An end of "values", as a fraction if it is a simple one. */
-static uint32_t sum_of_end(summary *s, const tp_end *end)
+/* An end of the "values" of an input, as its type rounds it, and as a fraction if it is a simple one; false: there is
+ * none. */
+static bool end_of(summary *s, const tp_operand *o, const tp_end *end, uint32_t *out)
 {
     enum { SIMPLE = 1 << 10 };
-    const double size = fabs(end->number), parts = size * SIMPLE;
-    if (end->expr.id || size == 0)
-        return end->expr.id ? sum_of_index(s, end->expr) : sum_constant(s, 0);
-    product p = product_of(end->number < 0 ? -1 : 1, 1);
+    int64_t v;
+    double number = end->number;
+    if (!end->given)
+        return false;
+    if (end->expr.id) {
+        *out = sum_of_index(s, end->expr);
+        if (!tp_is_float(o->dtype))
+            return true;
+        if (!tp_expr_is_const(s->p, end->expr, &v))
+            return false;
+        number = (double)v;
+    }
+    number = summary_rounded(o->dtype, number);
+    if (!isfinite(number))
+        return false;
+    const double size = fabs(number), parts = size * SIMPLE;
+    product p = product_of(number < 0 ? -1 : 1, 1);
     if (parts == floor(parts) && size < SIMPLE) {
         p.num *= (int64_t)parts;
         p.den = SIMPLE;
@@ -26,7 +40,8 @@ static uint32_t sum_of_end(summary *s, const tp_end *end)
     } else {
         product_factor(s, &p, atom_intern(s, &(atom){.kind = ATOM_REAL, .real = size}), 1);
     }
-    return sum_intern(s, &p, 1);
+    *out = size == 0 ? sum_constant(s, 0) : sum_intern(s, &p, 1);
+    return true;
 }
 
 static sign atom_sign(summary *s, uint32_t id)
@@ -41,8 +56,9 @@ static sign atom_sign(summary *s, uint32_t id)
             return ABOVE_0;
         return summary_follows(s, &nothing, tp_op2(s->p, TP_E_GE, a.e, zero)) ? AT_LEAST_0 : ANY_SIGN;
     case ATOM_ELEMENT: { /* "values" of its input */
-        const tp_end *least = a.number == T_READ ? &s->k->operands[a.operand].least : NULL;
-        return least && least->given ? sum_sign(s, sum_of_end(s, least)) : ANY_SIGN;
+        const tp_operand *o = a.number == T_READ ? &s->k->operands[a.operand] : NULL;
+        uint32_t least;
+        return o && end_of(s, o, &o->least, &least) ? sum_sign(s, least) : ANY_SIGN;
     }
     case ATOM_INVERSE: return sum_sign(s, a.arg[0]) == ABOVE_0 ? ABOVE_0 : ANY_SIGN;
     case ATOM_FOLD: {
@@ -242,11 +258,11 @@ static bool least_of(summary *s, const product *p, uint32_t *least)
     if (x.kind != ATOM_ELEMENT || x.number != T_READ)
         return false;
     const tp_operand *o = &s->k->operands[x.operand];
-    const tp_end *end = p->num > 0 ? &o->least : &o->most;
     product c = product_of(p->num, p->den);
-    if (end->given)
-        *least = sum_multiply(s, sum_intern(s, &c, 1), sum_of_end(s, end));
-    return end->given;
+    bool ends = end_of(s, o, p->num > 0 ? &o->least : &o->most, least);
+    if (ends)
+        *least = sum_multiply(s, sum_intern(s, &c, 1), *least);
+    return ends;
 }
 
 static sign sign_by_values(summary *s, const sum *a)

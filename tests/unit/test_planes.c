@@ -31,6 +31,8 @@ static void run_in(tp_arena *a, const tp_kernel *k, const int64_t *env, uint64_t
         assert_true(tp_operand_dims(k, &k->operands[i], env, dims, &why));
         r->arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_fill_random(&r->arrays[i], seed, tp_array_of(k, i));
+        if (i < k->ninputs)
+            tp_keep_values(k, env, tp_array_of(k, i), &r->arrays[i]);
         if (residues && i < k->ninputs) {
             r->planes[i].plane[0] = tp_alloc_array(a, r->arrays[i].n, 8);
             tp_field_fill(d, tp_array_of(k, i), r->arrays[i].n, r->planes[i].plane[0]);
