@@ -293,7 +293,7 @@ corpus: all ## public kernels, imported, linted, executed: writes docs/CORPUS.md
 	@tools/corpus.sh
 
 attention: all $(TESTS) ## what make test samples, whole: planted defects, late ones, fixes, relations of verdicts, verify of the gallery (25 minutes)
-	@for t in attention defects devices metamorphic cases demand fixes hostile summary; do TEST_EVERY=1 $(BUILD)/tests/test_$$t || exit; done
+	@for t in attention defects devices metamorphic cases demand fixes hostile mistakes summary; do TEST_EVERY=1 $(BUILD)/tests/test_$$t || exit; done
 	@for t in gallery_is_clean rules_on_their_examples broken_siblings playback; do TEST_EVERY=1 TEST_ONLY=$$t $(BUILD)/tests/test_cli || exit; done
 
 mutants: SEED = 1 # the sample that was reviewed

@@ -104,7 +104,7 @@ static void check_file(place *p, const char *path)
 
 static void defects_that_show_seldom_are_seen(void **state)
 {
-    sample bad = sample_of(5), good = sample_of(4);
+    sample bad = sample_of(6), good = sample_of(5);
     glob_t g;
     assert_int_equal(glob("tests/cases/*.tile.json", 0, NULL, &g), 0);
     for (size_t i = 0; i < g.gl_pathc; i++)

@@ -1,8 +1,8 @@
 /* Defects of the kinds that users report, planted into gallery kernels, and
  * correct kernels that look like them: tests/defects.json (and tests/copies/defects.json, of kernels there) holds text
  * changes with the rule that has to be violated (and what its help, note and fix say), or
- * none. "cases": so many for each dtype combination; 2. Of those that are executed every fortieth, of the others every
- * eighth, of those of copies every twelfth; TEST_EVERY=1: all of them (make attention). TEST_COMMAND=lint or verify:
+ * none. "cases": so many for each dtype combination; 2. Of those that are executed every sixtieth, of the others every
+ * twelfth; TEST_EVERY=1: all of them (make attention). TEST_COMMAND=lint or verify:
  * those that this command judges. */
 #define _GNU_SOURCE
 #include "tests/unit/changes.h"
@@ -42,7 +42,7 @@ static void each(place *p, const char *file, const char *list, uint64_t every, b
     struct json_object *all = json_object_from_file(file), *entries = member(all, list);
     size_t n = json_object_array_length(entries), wrong = 0;
     const char *only = getenv("TEST_COMMAND");
-    sample proven = sample_of(every), executed = sample_of(40);
+    sample proven = sample_of(every), executed = sample_of(60);
     for (size_t i = 0; i < n; i++) {
         struct json_object *entry = json_object_array_get_idx(entries, i);
         const char *command = string_of(entry, "command");
@@ -69,7 +69,7 @@ static void each(place *p, const char *file, const char *list, uint64_t every, b
 
 static void planted_defects_are_caught(void **state)
 {
-    each(*state, "tests/defects.json", "defects", 8, true);
+    each(*state, "tests/defects.json", "defects", 12, true);
 }
 
 static void planted_defects_of_copies_are_caught(void **state)
@@ -79,7 +79,7 @@ static void planted_defects_of_copies_are_caught(void **state)
 
 static void look_alikes_are_left_in_peace(void **state)
 {
-    each(*state, "tests/defects.json", "look_alikes", 8, false);
+    each(*state, "tests/defects.json", "look_alikes", 12, false);
 }
 
 static void look_alikes_of_copies_are_left_in_peace(void **state)

@@ -85,14 +85,14 @@ static void fix_group(place *p, char **paths, size_t n, fixes *all)
 }
 
 /* What --fix writes is what --diff shows, has fewer findings, and none of a
- * rule that had none; a fix in the JSON report, applied here, is enough for its finding. Of every twelfth spec;
+ * rule that had none; a fix in the JSON report, applied here, is enough for its finding. Of every twentieth spec;
  * TEST_EVERY=1: of all (make attention). */
 static void fixes_remove_findings(void **state)
 {
     place *p = *state;
     static const char *const PLACES[] = {"examples/broken/*.tile.json", "tests/rules/*/bad_*.tile.json"};
     fixes all = {.can_patch = system("patch --version >/dev/null 2>&1") == 0};
-    sample some = sample_of(12);
+    sample some = sample_of(20);
     for (size_t k = 0; k < 2; k++) {
         glob_t g;
         char *group[GROUP];
@@ -168,7 +168,7 @@ static uint32_t try_preconditions(place *p, const char *path)
  * (make attention). */
 static void preconditions_hold(void **state)
 {
-    enum { EVERY = 7 };
+    enum { EVERY = 10 };
     place *p = *state;
     sample some = sample_of(EVERY);
     uint32_t n = 0;

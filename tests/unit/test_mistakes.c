@@ -1,12 +1,12 @@
 /* Mistakes that authors of kernels make (tests/mistakes): the first finding names the cause, and --fix makes of the
  * spec one without findings. "x-test" says with which command, the rule, a part of what the finding says ("says") and
- * of what its fix does ("fix"). */
+ * of what its fix does ("fix"). Every second one; TEST_EVERY=1: all (make attention). */
 #define _GNU_SOURCE
 #include <glob.h>
 
 #include "tests/unit/files.h"
 
-enum { MISTAKES = 52, MENDED = 52 };
+enum { MISTAKES = 55 };
 
 static outcome checked(place *p, const char *command, const char *path, const char *how)
 {
@@ -63,9 +63,12 @@ static void first_findings_name_the_cause(void **state)
     place *p = *state;
     glob_t g;
     unsigned named = 0, fixed = 0;
+    sample some = sample_of(2);
     assert_int_equal(glob("tests/mistakes/*.tile.json", 0, NULL, &g), 0);
     for (size_t i = 0; i < g.gl_pathc; i++) {
         const char *path = g.gl_pathv[i];
+        if (!is_taken(&some))
+            continue;
         struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test");
         assert_non_null(test);
         outcome o = checked(p, string_of(test, "command"), path, NULL);
@@ -80,8 +83,9 @@ static void first_findings_name_the_cause(void **state)
         json_object_put(r);
         json_object_put(doc);
     }
-    print_message("%u mistakes: %u named first, %u of them mended\n", (unsigned)g.gl_pathc, named, fixed);
-    assert_true(g.gl_pathc >= MISTAKES && named == g.gl_pathc && fixed >= MENDED);
+    print_message("%llu of %u mistakes: %u named first, %u of them mended\n", (unsigned long long)some.taken,
+                  (unsigned)g.gl_pathc, named, fixed);
+    assert_true(g.gl_pathc >= MISTAKES && named == some.taken && fixed == some.taken);
     globfree(&g);
 }
 

@@ -175,7 +175,7 @@ static void in_one_order(const tp_multiplier *by, tp_rng *rng, unsigned round)
 static void bfloat16_is_summed_in_one_order(void **state)
 {
     (void)state;
-    by_each_set(600, 0x62663136, in_one_order);
+    by_each_set(400, 0x62663136, in_one_order);
 }
 
 /* ---- 8-bit integers ---- */

@@ -586,7 +586,7 @@ static void written_examples(void **state)
     glob_t found;
     counts n = {.sampled = 2};
     (void)state;
-    sample some = sample_of(3);
+    sample some = sample_of(4);
     assert_int_equal(glob("tests/equality/*.tile.json", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (!is_taken(&some))
