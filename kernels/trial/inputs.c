@@ -513,7 +513,7 @@ static double integer_around(const tp_thresholds *t, const threshold_row *r, tp_
 {
     double c = t->at[tp_rng_below(rng, t->n)], any = integer_of(d, rng, 8), next = (double)tp_rng_below(rng, 3) - 1;
     bool near = tp_rng_below(rng, 2);
-    if (r->side)
+    if (r->side != 0)
         return fmax((double)tp_dtype_min(d), fmin(floor(r->c) + r->side * (2 + next), (double)tp_dtype_max(d)));
     return near ? floor(c) + next : any;
 }
