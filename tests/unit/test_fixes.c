@@ -269,14 +269,18 @@ static void expect_agreement(place *p, const char *path, const char *command, bo
         fail_msg("%s --fix of %s left another function: %.3000s", command, path, o.out.p);
 }
 
-/* The rules alone allow many a change after which a kernel computes something else. */
+/* The rules alone allow many a change after which a kernel computes something else. Of every second spec;
+ * TEST_EVERY=1: of all (make attention). */
 static void fixes_agree_with_references(void **state)
 {
     place *p = *state;
     glob_t g;
     assert_int_equal(glob("tests/fixes/*.tile.json", 0, NULL, &g), 0);
     assert_true(g.gl_pathc >= 7);
+    sample some = sample_of(2);
     for (size_t i = 0; i < g.gl_pathc; i++) {
+        if (!is_taken(&some))
+            continue;
         const char *path = g.gl_pathv[i], *const COMMANDS[] = {"lint", "verify"};
         struct json_object *doc = json_object_from_file(path), *test = member(doc, "x-test");
         for (size_t c = 0; c < 2; c++) {
