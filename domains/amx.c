@@ -296,7 +296,7 @@ __attribute__((target("amx-tile,amx-bf16"))) static void sums_of_tiles(const tp_
         _tile_loadd(2, from.at + SIDE * from.pitch, stride);
         _tile_loadd(3, from.at + SIDE * from.pitch + SIDE, stride);
     }
-    for (size_t t = 0; t < groups; t++, a += 2 * TILE, b += 2 * TILE) {
+    for (size_t t = 0; t < groups; t++, a += PAIR, b += PAIR) {
         tp_ahead_ask(other.ahead, other.lines);
         _tile_loadd(4, a, SIDE * sizeof *a);
         _tile_loadd(6, b, SIDE * sizeof *b);

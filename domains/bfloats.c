@@ -22,7 +22,7 @@ enum { LEAST_EXPONENTS = 142, ROWS = 4 };
 size_t tp_bfloats_panels(size_t lines, size_t k)
 {
     const size_t panels = in_parts(lines, BLOCK),
-                 bytes = panels * (in_parts(k, TP_GROUP) * 2 * TILE * sizeof(tp_pair) + sizeof(uint32_t));
+                 bytes = panels * (in_parts(k, TP_GROUP) * PAIR * sizeof(tp_pair) + sizeof(uint32_t));
     return in_parts(bytes, TP_AHEAD_LINE) * TP_AHEAD_LINE;
 }
 
@@ -135,7 +135,7 @@ WITH_AVX512 static uint32_t pack_panel(tp_pair *to, const tp_bfloat *x, size_t l
 {
     __m512i seen = _mm512_set1_epi16(-1);
     const bool by_terms = term != 1 && line == 1;
-    for (size_t t = 0; t < k; t += TP_GROUP, to += 2 * TILE, x += TP_GROUP * term) {
+    for (size_t t = 0; t < k; t += TP_GROUP, to += PAIR, x += TP_GROUP * term) {
         const size_t terms = least(k - t, TP_GROUP), low = lines > SIDE ? lines - SIDE : 0;
         __m512i v[SIDE], w[SIDE];
         if (by_terms) {
@@ -201,7 +201,7 @@ static void other_sums(const tp_pair *a, const tp_pair *b, size_t k, size_t high
                        tp_multiply_floats *widened)
 {
     tp_widened x[BLOCK * TP_GROUP], y[TP_GROUP * BLOCK], part[BLOCK * BLOCK], sum[BLOCK * BLOCK] = {0};
-    for (size_t t = 0; t < k; t += TP_GROUP, a += 2 * TILE, b += 2 * TILE) {
+    for (size_t t = 0; t < k; t += TP_GROUP, a += PAIR, b += PAIR) {
         const size_t terms = least(k - t, TP_GROUP);
         widen_rows(a, high, split, x);
         widen_terms(b, split, y);
@@ -247,7 +247,7 @@ typedef struct packed {
 static packed pack(void *room, tp_panels *kept, const tp_bfloat *x, size_t line, size_t term, size_t lines, size_t k,
                    bool turned, bool split)
 {
-    const size_t pairs = in_parts(k, TP_GROUP) * 2 * TILE;
+    const size_t pairs = in_parts(k, TP_GROUP) * PAIR;
     tp_pair *at = kept ? kept->at : room;
     const packed p = {at, at + in_parts(lines, BLOCK) * pairs};
     for (size_t i = 0; i < lines && !(kept && kept->filled); i += BLOCK)
@@ -279,8 +279,7 @@ void tp_multiply_bfloats(const tp_bfloat_blocks *by, size_t m, size_t n, size_t 
         for (size_t i = 0; i < m; i += BLOCK)
             for (size_t j = 0; j < n; j += BLOCK) {
                 const size_t high = least(m - i, BLOCK), wide = least(n - j, BLOCK), at = i * n + j;
-                const tp_pair *p = x.at + (i / BLOCK * groups + t) * 2 * TILE,
-                              *q = y.at + (j / BLOCK * groups + t) * 2 * TILE;
+                const tp_pair *p = x.at + (i / BLOCK * groups + t) * PAIR, *q = y.at + (j / BLOCK * groups + t) * PAIR;
                 const bool fits = fit(x.least[i / BLOCK], y.least[j / BLOCK]), whole = high == BLOCK && wide == BLOCK;
                 const part_of there = {r + at, n}, copy = {block, BLOCK}, before = whole ? there : copy,
                               from = t ? before : none, to = whole && !(last && onto) ? there : copy;
@@ -288,7 +287,7 @@ void tp_multiply_bfloats(const tp_bfloat_blocks *by, size_t m, size_t n, size_t 
                     continue;
                 if (!fits) {
                     tp_ahead_ask(other.ahead, other.lines * groups);
-                    other_sums(p - t * 2 * TILE, q - t * 2 * TILE, k, high, wide, by->split, block, widened);
+                    other_sums(p - t * PAIR, q - t * PAIR, k, high, wide, by->split, block, widened);
                 } else {
                     if (from.at == block)
                         get_block(block, high, wide, r + at, n);
@@ -323,7 +322,7 @@ WITH_BFLOATS static inline __attribute__((always_inline)) void strip(const tp_pa
     for (size_t i = 0; i < ROWS; i++)
         for (size_t j = 0; j < columns; j++)
             sum[i][j] = from.at ? _mm512_loadu_ps(from.at + i * from.pitch + j * SIDE) : _mm512_setzero_ps();
-    for (size_t t = 0; t < groups; t++, a += 2 * TILE, b += 2 * TILE) {
+    for (size_t t = 0; t < groups; t++, a += PAIR, b += PAIR) {
         __m512 part[2][ROWS][2]; /* of even terms, of odd ones */
         for (size_t i = 0; i < 2 * ROWS; i++)
             for (size_t j = 0; j < columns; j++)

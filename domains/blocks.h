@@ -11,6 +11,7 @@
 enum {
     SIDE = 16, /* rows of a tile, and words of a row */
     TILE = SIDE * SIDE,
+    PAIR = 2 * TILE, /* words of a group of a panel */
     BLOCK = 2 * SIDE /* of sums: four tiles, for two of a and two of b */
 };
 

@@ -36,39 +36,6 @@ void literals_of(summary *s, const tp_program *p, bool body)
     add_literal(s, SUMMARY_GELU_SCALE);
 }
 
-/* ---- what is written ---- */
-
-bool literal_fraction(double v, int64_t *num, int64_t *den)
-{
-    enum { MOST = 1000000 };
-    char text[40];
-    for (*den = 1; *den <= MOST; *den *= 10) { /* its decimal */
-        double n = round(v * (double)*den);
-        snprintf(text, sizeof text, "%.0fe-%d", n, (int)lround(log10((double)*den)));
-        if (fabs(n) < 1e9 && strtod(text, NULL) == v) {
-            *num = (int64_t)n;
-            return true;
-        }
-    }
-    for (*den = 1; *den <= (int64_t)1 << 40; *den *= 2) { /* few bits */
-        double n = v * (double)*den;
-        if (n == trunc(n) && fabs(n) < 4096) {
-            *num = (int64_t)n;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint32_t as_written(summary *s, double v)
-{
-    product p = product_of(1, 1);
-    if (!literal_fraction(v, &p.num, &p.den))
-        return sum_of_atom(s, &(atom){.kind = ATOM_REAL, .real = v}, 1);
-    product_reduce(s, &p);
-    return sum_intern(s, &p, p.num != 0);
-}
-
 /* ---- what is meant ---- */
 
 /* As short as it can be told. */
@@ -188,14 +155,14 @@ static uint32_t as_rounding(summary *s, double v)
         take_for(s, v, number_text(s, other));
     if (!literal_fraction(other, &num, &den) && simple_meaning(s, other, &x))
         return x;
-    return as_written(s, other);
+    return sum_number(s, other);
 }
 
 uint32_t sum_literal(summary *s, double v)
 {
     int64_t num, den;
     uint32_t x = !s->roundings || (literal_fraction(fabs(v), &num, &den) && !tp_constant_printed(fabs(v)))
-                     ? as_written(s, fabs(v))
+                     ? sum_number(s, fabs(v))
                      : as_rounding(s, fabs(v));
     return v < 0 ? sum_add(s, sum_constant(s, 0), x, -1) : x;
 }

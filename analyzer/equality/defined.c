@@ -11,11 +11,9 @@ static sign weaker(sign a, sign b)
     return a < b ? a : b;
 }
 
-/* An end of the "values" of an input, as its type rounds it, and as a fraction if it is a simple one; false: there is
- * none. */
+/* An end of the "values" of an input, as its type rounds it; false: there is none. */
 static bool end_of(summary *s, const tp_operand *o, const tp_end *end, uint32_t *out)
 {
-    enum { SIMPLE = 1 << 10 };
     int64_t v;
     double number = end->number;
     if (!end->given)
@@ -31,16 +29,9 @@ static bool end_of(summary *s, const tp_operand *o, const tp_end *end, uint32_t 
     number = summary_rounded(o->dtype, number);
     if (!isfinite(number))
         return false;
-    const double size = fabs(number), parts = size * SIMPLE;
-    product p = product_of(number < 0 ? -1 : 1, 1);
-    if (parts == floor(parts) && size < SIMPLE) {
-        p.num *= (int64_t)parts;
-        p.den = SIMPLE;
-        product_reduce(s, &p);
-    } else {
-        product_factor(s, &p, atom_intern(s, &(atom){.kind = ATOM_REAL, .real = size}), 1);
-    }
-    *out = size == 0 ? sum_constant(s, 0) : sum_intern(s, &p, 1);
+    *out = sum_number(s, fabs(number));
+    if (number < 0)
+        *out = sum_add(s, sum_constant(s, 0), *out, -1);
     return true;
 }
 

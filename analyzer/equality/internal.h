@@ -285,7 +285,7 @@ term integer_of_data(summary *s, tp_prim prim, tp_dtype d, term a, term b);
 /* The constants of gelu, spec/prims.def. */
 #define SUMMARY_GELU_CUBE 0.044715
 #define SUMMARY_GELU_SCALE 0.7978845608028654
-/* v >= 0 as a fraction of small terms, exactly. */
+/* numbers.c: v >= 0 as a fraction of small terms, exactly. */
 bool literal_fraction(double v, int64_t *num, int64_t *den);
 /* Collect the literals of a program. */
 void literals_of(summary *s, const tp_program *p, bool body);

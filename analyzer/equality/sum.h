@@ -129,6 +129,8 @@ bool product_multiply(summary *s, product *p, const product *by);
 bool atom_never_0(summary *s, const atom *a);
 bool atom_is_condition(const atom *a);
 
+/* numbers.c: v >= 0, as such a fraction, or a number of which only itself is known. */
+uint32_t sum_number(summary *s, double v);
 /* constants.c: a literal as it is written, or as it is meant (summary.meant). */
 uint32_t sum_literal(summary *s, double v);
 

@@ -282,5 +282,6 @@ tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e)
 tp_tensor *tp_trial_in_own_types(const tp_trial *x, const tp_sides *e)
 {
     const tp_kernel *k = x->c->kernel;
-    return k->reference.program ? rounded(x, e, tp_own_types(x->work, k)) : NULL;
+    const tp_dtype *types = k->reference.program ? tp_own_types(x->work, k) : NULL;
+    return types ? rounded(x, e, types) : NULL;
 }

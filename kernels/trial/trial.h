@@ -34,9 +34,9 @@ bool tp_trial_reference(const tp_trial *x, tp_sides *e, tp_domain *d, bool *unde
 /* What the reference says of e->arrays if each of its results is rounded: by output, float64 tensors in `work`. NULL:
  * there is no such answer. To float32; */
 tp_tensor *tp_trial_in_single(const tp_trial *x, const tp_sides *e);
-/* ... or to the type that JAX gives it (types.c): that of its operands. */
+/* ... or to the type that JAX gives it (types.c): that of its operands; NULL where all of these are float32, too. */
 tp_tensor *tp_trial_in_own_types(const tp_trial *x, const tp_sides *e);
-/* types.c: these types, by value of the reference's program, which is there; in `work`. */
+/* types.c: these types, by value of the reference's program, which is there; in `work`. NULL: all are float32. */
 const tp_dtype *tp_own_types(tp_arena *work, const tp_kernel *k);
 /* narrowed.c: output i differs where the reference decides by what it narrowed, and the kernel otherwise. `single`:
  * tp_trial_in_single(), once it was asked for. */

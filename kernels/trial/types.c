@@ -72,6 +72,7 @@ static void settle(typing *x, bool (*visit)(const tp_statement *s, void *ctx))
 const tp_dtype *tp_own_types(tp_arena *work, const tp_kernel *k)
 {
     const tp_program *p = k->reference.program;
+    bool narrow = false;
     typing x = {.p = p, .types = TP_NEWN(work, tp_dtype, p->values.len + 1)};
     for (uint32_t v = 0; v < p->values.len; v++)
         x.types[v] = NONE;
@@ -80,7 +81,9 @@ const tp_dtype *tp_own_types(tp_arena *work, const tp_kernel *k)
             x.types[p->operand_value[i]] = written(k->operands[i].dtype);
     settle(&x, of_operands);
     settle(&x, of_constants);
-    for (uint32_t v = 0; v < p->values.len; v++)
+    for (uint32_t v = 0; v < p->values.len; v++) {
         x.types[v] = x.types[v] == NONE ? TP_F32 : x.types[v];
-    return x.types;
+        narrow |= x.types[v] != TP_F32;
+    }
+    return narrow ? x.types : NULL;
 }

@@ -90,8 +90,7 @@ class Program(Body):
     def of_lines(self, eqn: Any, x: Value, at: Value, axis: int) -> str:
         """Of each line the element with that number, as labels pick one: the sum over the lanes that have it, which proofs
         follow. JAX clamps an index outside, fills, or was promised that there is none."""
-        mode, last, within = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.within()
-        inside = within is not None and 0 <= within[0] and within[1] <= last
+        mode, last, inside = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.indexes(x.shape[axis])
         at = self.assign(at)
         held = f"({at.text} >= 0) & ({at.text} <= {last})"
         if not inside and not ("clip" in mode or "fill" in mode):

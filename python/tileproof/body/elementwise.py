@@ -73,7 +73,6 @@ class Elementwise(Writer):
         shape = tuple(eqn.outvars[0].aval.shape)
         dtype = jx.dtype_name(eqn.outvars[0].aval)
         scalars = [v.splat if v.splat is not None else v for v in values]
-        known = [s.within() if s.dtype == "int32" else None for s in scalars]
         if all(s.number is not None for s in scalars) and not (shape and name == "select_n"):
             folded = number(jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)]), dtype)
             self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=folded) if shape else folded
@@ -84,7 +83,7 @@ class Elementwise(Writer):
                 self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=self.assign(dataclasses.replace(inner, shape=(), dtype=dtype)))
                 return
         lanes = counting(name, values) if dtype == "int32" and shape else None
-        within = bounds.of(name, known) if dtype == "int32" else None
+        within = bounds.of(name, [s.within() for s in scalars]) if dtype == "int32" else None
         self.finish(eqn, dataclasses.replace(self.operation(eqn, values), lanes=lanes, bounds=within))
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:

@@ -220,9 +220,8 @@ class Shapes(Writer):
 
     def picked(self, eqn: Any, x: Value, at: Value, axis: int) -> Value:
         """x at the indices along the axis; JAX clamps one outside, fills, or was promised that there is none."""
-        mode, last, within = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.within()
-        inside = within is not None and 0 <= within[0] and within[1] <= last
-        if inside or last < 0 or not ("clip" in mode or "fill" in mode):
+        mode, last = str(eqn.params["mode"]).lower(), x.shape[axis] - 1
+        if at.indexes(x.shape[axis]) or last < 0 or not ("clip" in mode or "fill" in mode):
             return Value(f"take({x.text}, {at.text}, axis={axis})")
         at = self.assign(at)
         text = f"take({x.text}, clip({at.text}, 0, {last}), axis={axis})"
@@ -236,7 +235,7 @@ class Shapes(Writer):
         """Lane by lane along the axis: turn t gives the lanes whose index is t.
         An index outside is no lane's: JAX clamps it, fills, or was promised that there is none."""
         shape = tuple(index.shape[:-1])
-        at = self.assign(Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype, bounds=index.within()))
+        at = self.assign(Value(f"reshape({index.text}, {shape_text(shape)})", shape, index.dtype))
         mode = str(eqn.params["mode"]).lower()
         if "clip" in mode:
             at = self.assign(Value(f"clip({at.text}, 0, {x.shape[axis] - 1})", shape, index.dtype))

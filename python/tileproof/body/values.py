@@ -64,6 +64,11 @@ class Value:
         """Its bounds; a number is its own."""
         return (int(self.number), int(self.number)) if self.number is not None and self.dtype == "int32" else self.bounds
 
+    def indexes(self, n: int) -> bool:
+        """Is it surely from 0 below n?"""
+        within = self.within()
+        return within is not None and 0 <= within[0] and within[1] < n
+
     def operand(self) -> str:
         return self.text if self.atom else f"({self.text})"
 
