@@ -478,6 +478,13 @@ tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index
     return intern(p, n);
 }
 
+tp_expr tp_expr_rebuild(tp_exprs *p, const tp_expr_node *n, tp_expr a, tp_expr b, tp_expr c)
+{
+    if (n->op == TP_E_READ)
+        return tp_read(p, (uint32_t)n->value, 3, (tp_expr[]){a, b, c});
+    return c.id ? tp_ite(p, a, b, c) : b.id ? tp_op2(p, n->op, a, b) : tp_op1(p, n->op, a);
+}
+
 tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
 {
     count(p, 4);
@@ -489,11 +496,7 @@ tp_expr tp_expr_subst(tp_exprs *p, tp_expr e, const tp_expr *with, uint32_t n)
     if (k.op == TP_E_SYM)
         return (uint64_t)k.value < n && with[k.value].id ? with[k.value] : e;
     tp_expr a = tp_expr_subst(p, k.a, with, n), b = tp_expr_subst(p, k.b, with, n), c = tp_expr_subst(p, k.c, with, n);
-    if (k.op == TP_E_READ)
-        return tp_read(p, (uint32_t)k.value, 3, (tp_expr[]){a, b, c});
-    if (k.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    return b.id ? tp_op2(p, k.op, a, b) : tp_op1(p, k.op, a);
+    return tp_expr_rebuild(p, &k, a, b, c);
 }
 
 tp_expr tp_expr_replace(tp_exprs *p, tp_expr e, uint32_t sym, tp_expr by)
@@ -662,11 +665,7 @@ static tp_expr normal_atom(tp_exprs *p, tp_expr e)
         return normal_quotient(p, n.op, a, b);
     if (n.op == TP_E_ALIGN_UP) /* its meaning */
         return tp_op2(p, TP_E_MUL, normal_quotient(p, TP_E_CDIV, a, b), b);
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    if (n.op == TP_E_READ)
-        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
-    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+    return tp_expr_rebuild(p, &n, a, b, c);
 }
 
 void tp_poly_of(tp_exprs *p, tp_expr e, tp_poly *out)

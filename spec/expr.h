@@ -132,6 +132,8 @@ tp_expr tp_ite(tp_exprs *p, tp_expr c, tp_expr a, tp_expr b);
 /* table[index[0], …]; rank at most TP_TABLE_RANK. The table is named by a
  * symbol of its own. */
 tp_expr tp_read(tp_exprs *p, uint32_t table, uint32_t rank, const tp_expr *index);
+/* What n is, which has operands, of these instead; no id in the place of those that it has not. */
+tp_expr tp_expr_rebuild(tp_exprs *p, const tp_expr_node *n, tp_expr a, tp_expr b, tp_expr c);
 /* Does e read a table? */
 bool tp_expr_reads(const tp_exprs *p, tp_expr e);
 

@@ -89,10 +89,8 @@ static tp_expr close_reads(closing *c, tp_expr e)
     const tp_expr_node n = *tp_expr_get(p, e);
     tp_expr x = close_reads(c, n.a), y = close_reads(c, n.b), z = close_reads(c, n.c);
     if (n.op == TP_E_READ)
-        return entry(c, tp_expr_normal(p, tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){x, y, z})));
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, x, y, z);
-    return y.id ? tp_op2(p, n.op, x, y) : tp_op1(p, n.op, x);
+        return entry(c, tp_expr_normal(p, tp_expr_rebuild(p, &n, x, y, z)));
+    return tp_expr_rebuild(p, &n, x, y, z);
 }
 
 static void premise(closing *c, tp_expr e)
@@ -492,12 +490,8 @@ static tp_expr substitute(pinned *x, tp_expr e)
     if (n.op == TP_E_OR && tp_expr_is_const(p, a, &v) && v)
         return a;
     tp_expr b = substitute(x, n.b), c = substitute(x, n.c);
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    if (n.op != TP_E_READ)
-        return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
-    tp_expr read = tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
-    return tp_expr_eval(p, read, x->env, &v) == TP_EVAL_OK ? num(x->a, v) : read;
+    tp_expr put = tp_expr_rebuild(p, &n, a, b, c);
+    return n.op == TP_E_READ && tp_expr_eval(p, put, x->env, &v) == TP_EVAL_OK ? num(x->a, v) : put;
 }
 
 static bool constant_index(const tp_analysis *a, tp_expr e)

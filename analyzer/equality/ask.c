@@ -144,6 +144,15 @@ int summary_decides(summary *s, const premises *p, tp_expr condition)
     return summary_follows(s, p, condition_normal(s, condition, true)) ? -1 : 0;
 }
 
+int summary_is_decided(summary *s, tp_expr condition)
+{
+    static const premises nothing = {.n = 0};
+    int64_t v;
+    if (tp_expr_is_const(s->p, condition, &v))
+        return v ? 1 : -1;
+    return tp_expr_reads(s->p, condition) ? summary_decides(s, &nothing, condition) : 0;
+}
+
 bool at_most_one_point(summary *s, const premises *p, tp_expr condition, const uint32_t *sym, const tp_expr *extent,
                        uint32_t n)
 {

@@ -350,10 +350,6 @@ void record_equal(summary *s, const premises *p, term kernel, term reference, tp
 {
     tp_equality *out = s->out;
     out->outputs++;
-    if (s->k->ntables) { /* their entries have no schema: not worth the time */
-        out->unreplayed = tp_printf(s->arena, "`%.*s`: the kernel reads tables", TP_FMT(output));
-        return;
-    }
     if (out->open >> TP_LAW_FIRST & 1) {
         out->unreplayed = tp_printf(s->arena, "`%.*s`: argmax has no schema", TP_FMT(output));
         return;

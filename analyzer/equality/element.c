@@ -599,7 +599,13 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
     bool compares = tp_prim_info(i->prim)->to_bool || d == TP_BOOL;
     if (compares)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
-    if (x.kind == T_INTEGER && y.kind == T_INTEGER) {
+    bool indices = x.kind == T_INTEGER && y.kind == T_INTEGER;
+    term t = {0};
+    if (b.id && (!indices || tp_expr_reads(s->p, x.e) || tp_expr_reads(s->p, y.e)))
+        t = integer_of_data(s, i->prim, d, a, b);
+    if (indices && t.id && term_get(s, t)->kind == T_INTEGER)
+        return in_dtype(v, d, term_get(s, t)->e);
+    if (indices && !t.id) {
         if (i->prim == TP_P_NEG)
             return in_dtype(v, d, tp_op1(s->p, TP_E_NEG, x.e));
         if (i->prim == TP_P_INTEGER_POW && i->integer >= 0 && i->integer <= 4) {
@@ -617,7 +623,6 @@ static term integers(evaluation *v, const tp_inst *i, term a, term b)
         return require_fits(v, i, term_apply(s, i->prim, a, b, (term){0}, 0));
     if (i->prim == TP_P_SQUARE)
         return require_fits(v, i, term_apply(s, TP_P_MUL, a, a, (term){0}, 0));
-    term t = b.id ? integer_of_data(s, i->prim, d, a, b) : (term){0};
     if (!t.id)
         evaluation_stop(v, "arithmetic on integers from data");
     return i->prim == TP_P_SHL ? require_fits(v, i, t) : t; /* of the others no result is longer than what it is of */
@@ -645,8 +650,10 @@ static term select(evaluation *v, const tp_inst *i, const tp_expr *at)
     arguments_of(v, i, at, arg);
     const term_node c = *term_get(s, arg[0]), a = *term_get(s, arg[1]), b = *term_get(s, arg[2]);
     if (!tp_is_float(value_of(v, i->out)->dtype) && value_of(v, i->out)->dtype != TP_BOOL && c.kind == T_INTEGER &&
-        a.kind == T_INTEGER && b.kind == T_INTEGER)
-        return term_integer(s, tp_ite(s->p, c.e, a.e, b.e));
+        a.kind == T_INTEGER && b.kind == T_INTEGER) {
+        int truth = summary_is_decided(s, c.e);
+        return truth ? arg[truth > 0 ? 1 : 2] : term_integer(s, tp_ite(s->p, c.e, a.e, b.e));
+    }
     return term_apply(s, i->prim, arg[0], arg[1], arg[2], 0);
 }
 

@@ -12,11 +12,7 @@ tp_expr index_exchange(summary *s, tp_expr e, tp_expr from, tp_expr to)
         return e;
     tp_expr a = index_exchange(s, n.a, from, to), b = index_exchange(s, n.b, from, to),
             c = index_exchange(s, n.c, from, to);
-    if (n.op == TP_E_READ)
-        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+    return tp_expr_rebuild(p, &n, a, b, c);
 }
 
 /* Looks only: for reads of tables that speak of the counter. */

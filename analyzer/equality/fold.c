@@ -158,11 +158,7 @@ static tp_expr put_digits(summary *s, tp_expr e, void *ctx)
     if (is_digit_of(s, n, d->sym, &by) && by == d->by)
         return n.op == TP_E_MOD ? d->low : d->high;
     tp_expr a = put_digits(s, n.a, ctx), b = put_digits(s, n.b, ctx), c = put_digits(s, n.c, ctx);
-    if (n.op == TP_E_READ)
-        return tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, c});
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, c);
-    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+    return tp_expr_rebuild(p, &n, a, b, c);
 }
 
 /* A counter whose quotient and remainder by a divisor of its extent are spoken
@@ -415,8 +411,6 @@ static uint32_t summed_product(summary *s, uint32_t sym, tp_expr extent, const p
         return sum_multiply(s, sum_intern(s, &outer, 1), fold_again(s, &f, f.arg[0]));
     if (is_count(s, &f, &count))
         return sum_multiply(s, sum_intern(s, &outer, 1), count);
-    if (s->laws->is_met_once(s, &f))
-        return sum_intern(s, &outer, 1);
     product_factor(s, &outer, fold_intern(s, &f), 1);
     return sum_intern(s, &outer, 1);
 }

@@ -8,7 +8,10 @@ enum { MAX_RUNS = 4, MAX_SHIFT = 31 };
 
 static term applied(summary *s, tp_prim prim, term a, term b)
 {
-    return term_apply(s, prim, a, b, (term){0}, 0);
+    const term_node x = *term_get(s, a), y = *term_get(s, b);
+    bool index = x.kind == T_INTEGER && y.kind == T_INTEGER && (prim == TP_P_FLOORDIV || prim == TP_P_MOD);
+    return index ? term_integer(s, tp_op2(s->p, tp_prim_expr(prim), x.e, y.e))
+                 : term_apply(s, prim, a, b, (term){0}, 0);
 }
 
 static term number(summary *s, int64_t v)

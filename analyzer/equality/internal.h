@@ -225,6 +225,8 @@ bool summary_proves_large(summary *s, tp_expr goal);
 bool summary_proves_of_sizes(summary *s, tp_expr goal);
 /* 1: it follows from the premises, -1: its negation does, 0: neither is seen. */
 int summary_decides(summary *s, const premises *p, tp_expr condition);
+/* The same without premises: of a constant, or by what "values" say of the entries that it reads. */
+int summary_is_decided(summary *s, tp_expr condition);
 /* t with the conditions that p decides put in. */
 term term_decide(summary *s, term t, const premises *p);
 /* The same number where p holds: min, max and choices that p decides are an argument of theirs. */

@@ -246,6 +246,9 @@ static term of_nothing(const summary *s, tp_prim prim, term a, term b, term c)
 
 term term_element(summary *s, term_kind kind, uint32_t operand, uint32_t rank, const tp_expr *at)
 {
+    const tp_table *entries = kind == T_READ ? s->k->operands[operand].entries : NULL;
+    if (entries)
+        return term_integer(s, tp_read(s->p, entries->sym, rank, at));
     term_node n = {.kind = kind, .operand = kind == T_READ ? tp_array_of(s->k, operand) : operand, .rank = rank};
     for (uint32_t d = 0; d < rank; d++)
         n.at[d] = tp_expr_normal(s->p, at[d]);
@@ -498,10 +501,10 @@ term term_apply(summary *s, tp_prim prim, term a, term b, term c, int64_t expone
 
 term term_select(summary *s, tp_expr condition, term a, term b)
 {
-    int64_t v;
     tp_expr e = condition_normal(s, condition, false);
-    if (tp_expr_is_const(s->p, e, &v))
-        return v ? a : b;
+    int truth = summary_is_decided(s, e);
+    if (truth)
+        return truth > 0 ? a : b;
     if (is_nothing(s, a) || is_nothing(s, b))
         return is_nothing(s, a) ? b : a;
     const term_node x = *term_get(s, a), y = *term_get(s, b);

@@ -288,7 +288,7 @@ static void unroll(evaluation *v, const tp_statement *statement, tp_expr path)
     int64_t turns;
     bool known = tp_expr_is_const(p, from, &lo) && tp_expr_is_const(p, to, &hi), stores = false,
          many = known && (!tp_turns(lo, hi, statement->by, &turns) || turns > MAX_TURNS),
-         rolls = known && v->body && statement->by == 1 && is_straight(&statement->body, &stores) && stores;
+         rolls = known && statement->by == 1 && is_straight(&statement->body, &stores) && (stores || !v->body);
     v->s->may_roll |= rolls;
     if (!known || many || (rolls && v->s->rolled)) {
         fold_turns(v, statement, path, from, to);

@@ -138,10 +138,8 @@ static tp_expr unroll(arrivals *w, tp_expr given, tp_expr e)
         choice = as_choice(w, given, n.op, a, n.b);
     if (choice.id)
         return choice;
-    if (!n.b.id)
-        return tp_op1(p, n.op, a);
-    tp_expr b = unrolled(w, given, n.b);
-    return n.c.id ? tp_ite(p, a, b, unrolled(w, given, n.c)) : tp_op2(p, n.op, a, b);
+    tp_expr b = n.b.id ? unrolled(w, given, n.b) : n.b;
+    return tp_expr_rebuild(p, &n, a, b, n.c.id ? unrolled(w, given, n.c) : n.c);
 }
 
 /* e with x % D and x // D as choices. */

@@ -157,9 +157,7 @@ static tp_expr in_sample(const flow *f, tp_expr e, int64_t sample)
     if (n.op == TP_E_READ)
         return t && !t->contents ? tp_const(p, entry_in_sample(f, t, e, sample)) : e;
     tp_expr a = in_sample(f, n.a, sample), b = n.b.id ? in_sample(f, n.b, sample) : n.b;
-    if (n.op == TP_E_ITE)
-        return tp_ite(p, a, b, in_sample(f, n.c, sample));
-    return b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+    return tp_expr_rebuild(p, &n, a, b, n.c.id ? in_sample(f, n.c, sample) : n.c);
 }
 
 /* Its value at these values of symbols. Tables count where a test ends the loop, which may look at them. */

@@ -80,10 +80,7 @@ static tp_expr tidy(proof *x, tp_expr given, tp_expr e)
     tp_expr a = tidy(x, given, n.a);
     if (n.op != TP_E_ITE) {
         tp_expr b = n.b.id ? tidy(x, given, n.b) : n.b;
-        return n.op == TP_E_READ
-                   ? tp_read(p, (uint32_t)n.value, 3, (tp_expr[]){a, b, n.c.id ? tidy(x, given, n.c) : n.c})
-               : b.id ? tp_op2(p, n.op, a, b)
-                      : tp_op1(p, n.op, a);
+        return tp_expr_rebuild(p, &n, a, b, n.c.id ? tidy(x, given, n.c) : n.c);
     }
     tp_expr not = tp_op1(p, TP_E_NOT, a);
     if (fleet_follows(x, &given, 1, a))

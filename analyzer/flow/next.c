@@ -171,10 +171,7 @@ static tp_expr said_of_next(proof *x, tp_expr turn, tp_expr guard, tp_expr e)
     tp_expr part[3] = {n.a, n.b, n.c};
     for (uint32_t i = 0; i < 3; i++)
         part[i] = said_of_next(x, turn, guard, part[i]);
-    return n.op == TP_E_READ  ? tp_read(p, (uint32_t)n.value, 3, part)
-           : n.op == TP_E_ITE ? tp_ite(p, part[0], part[1], part[2])
-           : part[1].id       ? tp_op2(p, n.op, part[0], part[1])
-                              : tp_op1(p, n.op, part[0]);
+    return tp_expr_rebuild(p, &n, part[0], part[1], part[2]);
 }
 
 static void say_place(proof *x, tp_expr turn, tp_expr guard, tp_place *at)

@@ -192,16 +192,8 @@ tp_expr flight_chosen(tp_exprs *p, tp_expr e, tp_expr condition, bool yes)
         return flight_chosen(p, yes ? n.b : n.c, condition, yes);
     if (!n.a.id)
         return e;
-    tp_expr a = flight_chosen(p, n.a, condition, yes);
-    if (n.op == TP_E_READ) {
-        tp_expr b = n.b.id ? flight_chosen(p, n.b, condition, yes) : n.b;
-        return tp_read(p, (uint32_t)n.value, 3,
-                       (tp_expr[]){a, b, n.c.id ? flight_chosen(p, n.c, condition, yes) : n.c});
-    }
-    if (!n.b.id)
-        return tp_op1(p, n.op, a);
-    tp_expr b = flight_chosen(p, n.b, condition, yes);
-    return n.c.id ? tp_ite(p, a, b, flight_chosen(p, n.c, condition, yes)) : tp_op2(p, n.op, a, b);
+    tp_expr a = flight_chosen(p, n.a, condition, yes), b = n.b.id ? flight_chosen(p, n.b, condition, yes) : n.b;
+    return tp_expr_rebuild(p, &n, a, b, n.c.id ? flight_chosen(p, n.c, condition, yes) : n.c);
 }
 
 /* Choice by choice, so that sums are left. */

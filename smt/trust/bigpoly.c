@@ -261,7 +261,7 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
     tp_bigs_spend(b, 1);
     if (!e.id)
         return (tp_bigpoly){0};
-    if (n.op == TP_E_TOO_LARGE || n.op == TP_E_READ) /* no polynomial is it */
+    if (n.op == TP_E_TOO_LARGE) /* no polynomial is it */
         tp_leave(b->arena, TP_E_INPUT);
     if (n.op == TP_E_CONST)
         return tp_big_constant(b, n.value);
@@ -272,6 +272,8 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
     }
     tp_bigpoly x = tp_big_of(b, n.a, with, count), y = tp_big_of(b, n.b, with, count),
                z = tp_big_of(b, n.c, with, count), zero = {0};
+    if (n.op == TP_E_READ) /* of which only the indices are known */
+        return atom_poly(b, (tp_bigatom){.op = n.op, .sym = (uint32_t)n.value, .args = {x, y, z}});
     mpz_srcptr condition = n.op == TP_E_ITE ? tp_big_value(b, &x) : NULL;
     if (n.op == TP_E_ADD || n.op == TP_E_SUB)
         return tp_big_plus(b, &x, &y, n.op == TP_E_ADD ? 1 : -1);
@@ -290,12 +292,23 @@ tp_bigpoly tp_big_of(tp_bigs *b, tp_expr e, const tp_expr *with, uint32_t count)
 
 /* ---- text ---- */
 
+static void print_entry(tp_buf *out, tp_bigs *b, const tp_bigatom *a)
+{
+    for (int i = 0; i < 3; i++) {
+        tp_buf_c(out, i ? ", " : "[");
+        tp_big_print(out, b, &a->args[i]);
+    }
+    tp_buf_c(out, "]");
+}
+
 /* Brackets that are always right rather than few. */
 static void print_atom(tp_buf *out, tp_bigs *b, const tp_bigatom *a)
 {
     bool infix = a->op >= TP_E_ADD && a->op < TP_E_CDIV;
-    if (a->op == TP_E_SYM) {
+    if (a->op == TP_E_SYM || a->op == TP_E_READ) {
         tp_buf_str(out, tp_sym_name(b->exprs, a->sym));
+        if (a->op == TP_E_READ)
+            print_entry(out, b, a);
         return;
     }
     const char *op = a->op == TP_E_ITE ? "if" : a->op == TP_E_NOT ? "not" : tp_expr_op_text(a->op);

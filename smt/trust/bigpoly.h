@@ -1,12 +1,11 @@
 /* Polynomials with integers of any size (GMP), for the checker of proofs and
  * independent of the prover's (spec/expr.h).
  *
- * Atoms are symbols, and operations that are not + - *, keyed by their
- * operands' polynomials. Rewritings that are built in: operations on constants
- * are evaluated, min and max commute, align_up(a, b) is cdiv(a, b)*b, and
- * (b*q + r) // b = q + r // b, likewise for cdiv and %, where q has integer
- * values and either side has a value just when b != 0. What has no value is
- * left free, as an atom: nothing follows from it.
+ * Atoms are symbols, entries of tables, keyed by the polynomials of their
+ * indices, and operations that are not + - *, keyed by those of their operands. Rewritings that are built in:
+ * operations on constants are evaluated, min and max commute, align_up(a, b) is cdiv(a, b)*b, and (b*q + r) // b = q +
+ * r // b, likewise for cdiv and %, where q has integer values and either side has a value just when b != 0. What has no
+ * value is left free, as an atom: nothing follows from it.
  */
 #ifndef TP_BIGPOLY_H
 #define TP_BIGPOLY_H

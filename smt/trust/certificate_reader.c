@@ -73,6 +73,18 @@ uint32_t tp_row_symbol(reader *r, const tp_json *v)
     return (uint32_t)n->value;
 }
 
+/* Of a derivation: the prover sees no tables. */
+static tp_expr read_entry(reader *r, const tp_json *row)
+{
+    tp_expr index[TP_TABLE_RANK];
+    uint32_t rank = row->u.items.n - 2;
+    if (row->u.items.n < 2 || rank > TP_TABLE_RANK)
+        wrong(r->c, row, "an entry has a table and up to three indices");
+    for (uint32_t i = 0; i < rank; i++)
+        index[i] = tp_row_expr(r, row->u.items.at[i + 2]);
+    return tp_read(r->p, tp_row_symbol(r, row->u.items.at[1]), rank, index);
+}
+
 static tp_expr read_node(reader *r, const tp_json *row)
 {
     tp_str name = tp_row_item(r, row, 0, TP_J_STRING)->u.string;
@@ -90,8 +102,10 @@ static tp_expr read_node(reader *r, const tp_json *row)
                 wrong(r->c, row, "there is a symbol of that name already");
         return tp_sym_new(r->p, own);
     }
+    if (tp_str_is(name, tp_row_op_name(TP_E_READ)))
+        return read_entry(r, row);
     for (int op = TP_E_NEG; op <= TP_E_ALIGN_UP; op++) {
-        if (op == TP_E_READ || op == TP_E_TOO_LARGE) /* the prover sees no tables */
+        if (op == TP_E_READ || op == TP_E_TOO_LARGE)
             continue;
         uint32_t arity = op == TP_E_ITE ? 3 : op < TP_E_ITE ? 1 : 2;
         if (arity != operands || !tp_str_is(name, tp_row_op_name((tp_expr_op)op)))

@@ -75,6 +75,8 @@ json *tp_row_of_expr(writer *w, tp_expr e)
         add(row, tp_jsonc_string(name_of(w, (uint32_t)n->value)));
     } else {
         tp_expr kids[3] = {n->a, n->b, n->c};
+        if (n->op == TP_E_READ)
+            add(row, tp_row_of_symbol(w, (uint32_t)n->value));
         for (int i = 0; i < 3 && kids[i].id; i++)
             add(row, tp_row_of_expr(w, kids[i]));
     }

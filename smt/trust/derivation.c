@@ -571,6 +571,7 @@ static tp_replay_result run(tp_arena *work, const tp_derivation *d, bool lenient
     tp_replay *c = TP_NEW(work, tp_replay);
     *c = (tp_replay){.d = d, .out = &out, .lenient = lenient};
     c->f = (tp_reals){.arena = work, .d = d, .own = tp_own_new(work, d->p)};
+    c->f.own.reads = true;
     c->f.big = (tp_bigs){.arena = work, .exprs = c->f.own.to, .budget = MAX_WORK};
     tp_status st = tp_try(work, replay_all, c);
     for (uint32_t i = 0; i < c->rule_step.len; i++)

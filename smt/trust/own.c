@@ -41,6 +41,13 @@ static void remember(tp_own *w, uint32_t id, uint32_t copy)
     w->used++;
 }
 
+/* The own symbol of a table. */
+static int64_t table_of(tp_own *w, int64_t table)
+{
+    tp_expr e = tp_own_copy(w, tp_sym(w->from, (uint32_t)table));
+    return tp_expr_get(w->to, e)->value;
+}
+
 tp_expr tp_own_copy(tp_own *w, tp_expr e)
 {
     static const tp_expr TOO_LARGE = {TP_TOO_LARGE};
@@ -55,12 +62,12 @@ tp_expr tp_own_copy(tp_own *w, tp_expr e)
         r = tp_const(w->to, n.value);
     else if (n.op == TP_E_SYM)
         r = tp_sym_new(w->to, tp_sym_name(w->from, (uint32_t)n.value));
-    else if (n.op == TP_E_READ || n.op == TP_E_TOO_LARGE)
+    else if ((n.op == TP_E_READ && !w->reads) || n.op == TP_E_TOO_LARGE)
         r = TOO_LARGE;
-    else if (n.op == TP_E_ITE)
-        r = tp_ite(w->to, a, b, c);
-    else
-        r = b.id ? tp_op2(w->to, n.op, a, b) : tp_op1(w->to, n.op, a);
+    else {
+        tp_expr_node own = {.op = n.op, .value = n.op == TP_E_READ ? table_of(w, n.value) : n.value};
+        r = tp_expr_rebuild(w->to, &own, a, b, c);
+    }
     remember(w, e.id, r.id);
     return r;
 }

@@ -212,7 +212,7 @@ tp_expr tp_reals_index(tp_reals *f, tp_expr e, const tp_real_view *view)
         r = (uint32_t)n.value < view->n && view->with[n.value].id ? view->with[n.value] : e;
     } else if (n.op != TP_E_CONST) {
         tp_expr a = tp_reals_index(f, n.a, view), b = tp_reals_index(f, n.b, view), c = tp_reals_index(f, n.c, view);
-        r = c.id ? tp_ite(p, a, b, c) : b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+        r = tp_expr_rebuild(p, &n, a, b, c);
     }
     for (uint32_t i = 0; i < view->nexchanges; i++)
         if (tp_same(view->exchanges[i].from, r))

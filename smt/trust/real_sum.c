@@ -42,13 +42,13 @@ static tp_expr without_remainders(tp_exprs *p, tp_expr e)
     tp_expr a = without_remainders(p, n.a), b = without_remainders(p, n.b), c = without_remainders(p, n.c);
     if (n.op == TP_E_MOD && tp_expr_is_const(p, b, &by) && by != 0)
         return tp_op2(p, TP_E_SUB, a, tp_op2(p, TP_E_MUL, b, tp_op2(p, TP_E_FLOORDIV, a, b)));
-    return c.id ? tp_ite(p, a, b, c) : b.id ? tp_op2(p, n.op, a, b) : tp_op1(p, n.op, a);
+    return tp_expr_rebuild(p, &n, a, b, c);
 }
 
 tp_bigpoly tp_real_polynomial(tp_reals *f, tp_expr e, const scope *s)
 {
     if (!e.id || tp_expr_too_large(e))
-        tp_reals_stop(f, "an index expression is too large, or reads a table");
+        tp_reals_stop(f, "an index expression is too large");
     e = without_remainders(f->own.to, e);
     return tp_big_of(&f->big, e, s ? s->with : NULL, s ? s->n : 0);
 }

@@ -119,11 +119,21 @@ static bool is_given(tp_replay *c, tp_expr premise, const tp_here *h)
     return false;
 }
 
+/* Obligations read no tables: their proofs name what they read. */
+static bool reads(const tp_derivation *d, const tp_side *side)
+{
+    bool any = tp_expr_reads(d->p, side->o.goal);
+    for (uint32_t i = 0; i < side->o.npremises && !any; i++)
+        any = tp_expr_reads(d->p, side->o.premises[i]);
+    return any;
+}
+
 static bool says(tp_replay *c, const tp_side *side, tp_str goal, const tp_here *h)
 {
     tp_real_guard g;
     tp_expr own = tp_own_copy(&c->f.own, side->o.goal);
-    bool yes = own.id && !tp_expr_too_large(own) && tp_reals_guard(&c->f, own, &g) && tp_str_eq(g.key, goal);
+    bool yes = own.id && !tp_expr_too_large(own) && !reads(c->d, side) && tp_reals_guard(&c->f, own, &g) &&
+               tp_str_eq(g.key, goal);
     for (uint32_t i = 0; i < side->o.nvars && yes; i++)
         yes = is_free(c, &side->o.vars[i]) || is_counter(c, &side->o.vars[i], h);
     for (uint32_t i = 0; i < side->o.npremises && yes; i++)

