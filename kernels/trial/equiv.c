@@ -12,6 +12,12 @@ const char *tp_tier_name(tp_tier t)
     return NAMES[t];
 }
 
+/* Do its numbers count? Those of a case that is left out, since its bound decides nothing, do not. */
+static bool is_compared(const tp_case_result *r)
+{
+    return r->outcome == TP_EQUAL || r->outcome == TP_DIFFERENT;
+}
+
 typedef struct running {
     tp_arena *a;
     const tp_equiv_options *o;
@@ -32,7 +38,7 @@ static tp_result_use add_result(void *ctx, tp_case_result *r)
     out->fractions += r->fractions;
     out->trapped += r->outcome == TP_TRAPPED;
     out->skipped += r->outcome == TP_SKIPPED;
-    bool compared = r->outcome == TP_EQUAL || r->outcome == TP_DIFFERENT;
+    bool compared = is_compared(r);
     if (compared && r->the_case->algebra)
         tp_note_algebra(&r->algebra, out, &out->algebra, &out->algebra_reason);
     if (compared && r->the_case->bits) {
@@ -53,7 +59,7 @@ void tp_equiv_run(tp_arena *a, const tp_cases *cases, const tp_equiv_options *o,
         if (out->cases.at[i].algebra.unexplained)
             out->unexplained = &out->cases.at[i];
     for (uint32_t i = 0; i < out->cases.len; i++)
-        for (uint32_t j = 0; j < out->cases.at[i].outputs.len; j++) {
+        for (uint32_t j = 0; is_compared(&out->cases.at[i]) && j < out->cases.at[i].outputs.len; j++) {
             const tp_output_diff *d = &out->cases.at[i].outputs.at[j];
             if (!out->worst || d->ratio > out->worst->ratio)
                 out->worst = d;

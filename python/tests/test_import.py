@@ -215,3 +215,13 @@ def test_a_take_that_fills_is_none_that_clips():
     _, args = kernels.CALLS["take rows, clipped"]
     report = tileproof.verify(kernels.CALLS["take rows, clipped"][0], lambda x, n: jnp.nan_to_num(jnp.take(x, n, axis=0), nan=7.0), *args, target="none")
     assert not report.ok, report
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32"])
+def test_a_power_by_integers_is_one_of_floats(dtype):
+    def fn(x, n):
+        return kernels.whole(lambda x_ref, n_ref, o_ref: o_ref.__setitem__(..., x_ref[...] ** n_ref[...]), x, n, out=(x.shape, x.dtype))
+
+    x, n = jnp.abs(kernels.array(8, 128)) + 1, jnp.arange(8 * 128, dtype=jnp.int32).reshape(8, 128) % 5
+    assert tileproof.assert_equivalent(fn, lambda x, n: x ** n, x, n.astype(dtype)) == 1
+    assert tileproof.check(fn, x, n.astype(dtype), target="none").ok

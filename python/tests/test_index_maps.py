@@ -102,3 +102,20 @@ def test_random_index_maps():
                 assert said == int(f(jnp.int32(i), jnp.asarray(table)[i])), f"seed {seed}, step {i}: {text}"
                 same += 1
     assert same > 700 and refused < 40, (same, refused)
+
+
+@pytest.mark.parametrize("steps", [4, jnp.int32(4)], ids=["fixed", "known when it runs"])
+def test_a_map_may_ask_how_many_steps_there_are(steps):
+    def backwards(x, n, first=1):
+        given, made = pl.BlockSpec((8, 128), lambda i: (pl.num_programs(0) - first - i, 0)), pl.BlockSpec((8, 128), lambda i: (i, 0))
+        return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=(n,), in_specs=[given], out_specs=made, out_shape=x)(x)
+
+    def reversed_blocks(x, *_):
+        return x.reshape(4, 8, 128)[::-1].reshape(32, 128)
+
+    x = jnp.arange(32 * 128, dtype=jnp.float32).reshape(32, 128)
+    fn, args = (lambda x: backwards(x, 4), (x,)) if isinstance(steps, int) else (backwards, (x, steps))
+    report = tileproof.verify(fn, reversed_blocks, *args)
+    assert report.ok and set(report.compared.values()) == {"tested"}, report
+    assert [f.rule for f in tileproof.check(lambda x, n=steps: backwards(x, n, 0), *args).of("violated")] == ["TP101"]
+    assert tileproof.assert_equivalent(jax.vmap(fn, (0, *[None] * len(args[1:]))), jax.vmap(reversed_blocks, (0, *[None] * len(args[1:]))), jnp.stack([x, x + 1]), *args[1:]) == 1

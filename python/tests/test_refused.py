@@ -248,3 +248,56 @@ def test_scratch_in_hbm_is_refused_with_a_remedy():
 
     with pytest.raises(tileproof.Unsupported, match=r"scratch `s` in hbm is not supported \(.*test_refused.py:\d+\); make it an output that the caller drops"):
         tileproof.from_pallas(fn, X)
+
+
+SMEM, ANY = pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pl.ANY)
+
+
+def chosen(i, x):
+    """A copy of one of two arrays."""
+    def kernel(i_ref, x_hbm, y_hbm, o_ref, sem):
+        pltpu.async_copy(pl.select_ref(i_ref[0], x_hbm, y_hbm), o_ref, sem).wait()
+
+    return pl.pallas_call(kernel, in_specs=[SMEM, ANY, ANY], out_shape=x, scratch_shapes=[pltpu.SemaphoreType.DMA])(i, x, x)
+
+
+def said(x):
+    """No outputs at all."""
+    pl.pallas_call(lambda x_ref: pl.debug_print("{}", x_ref[0, 0]), out_shape=())(x)
+    return x
+
+
+def in_smem(i):
+    return pl.pallas_call(lambda i_ref, o_ref: o_ref.__setitem__(0, i_ref[0] + 1), in_specs=[SMEM], out_specs=SMEM, out_shape=i, input_output_aliases={0: 0})(i)
+
+
+def counted(n, x):
+    return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[...]), grid=(n,), in_specs=[BLOCK], out_specs=BLOCK, out_shape=x)(x)
+
+
+NUMBERS = jnp.zeros(1, jnp.int32)
+CALLS = {
+    "one of several refs": (chosen, (NUMBERS, X), r"pl.select_ref is not supported \(.*test_refused.py:\d+\); start and wait for a copy of each ref"),
+    "no outputs": (said, (X,), r"a kernel without outputs is not supported \(.*test_refused.py:\d+\); return what it computes"),
+    "an alias in SMEM": (in_smem, (NUMBERS,), "an alias of `i` with `o` in SMEM is not supported.*drop it from input_output_aliases"),
+    "a stride of 0": (lambda x: kernels.whole(lambda x_ref, o_ref: o_ref.__setitem__(..., x_ref[pl.ds(0, 16, 0), :]), x), (X,), "a slice of `x` of stride 0 is not supported.*jnp.broadcast_to"),
+    "steps in an array": (counted, (NUMBERS + 2, X), r"a number of steps of the axis `i` that is an array of shape \(1,\).*`n\[0\]`"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_refused_with_what_to_write(name):
+    fn, args, words = CALLS[name]
+    with pytest.raises(tileproof.Unsupported, match=words):
+        tileproof.check(fn, *args)
+
+
+def test_a_number_of_steps_may_be_a_number_of_python():
+    assert tileproof.check(counted, 2, X, target="none").ok
+    assert {f.rule for f in tileproof.check(counted, 3, X, target="none").of("violated")} == {"TP101"}
+
+
+def test_a_body_that_does_nothing():
+    """What it leaves unwritten is said, not that it has no statements."""
+    fn = pl.pallas_call(lambda x_ref, o_ref: None, out_shape=X, input_output_aliases={0: 0})
+    assert [f.rule for f in tileproof.check(fn, X).of("violated")] == ["TP401"]

@@ -121,7 +121,7 @@ def read(fn: Any, *args: Any, tables: bool | str | None = True, reference: Any =
     if reference is not None and len(sites) > 1:
         raise Unsupported(f"a reference for {len(sites)} pallas_calls", jx.where(sites[1].equation), "import the calls one by one")
     found = _Found(reserved)
-    if tables is True and any(_reads_tables(s.equation) for s in sites) and all(hasattr(a, "__array__") for a in jx.leaves(args)):
+    if tables is True and any(_reads_tables(s.equation) for s in sites) and all(known.is_given(a) for a in jx.leaves(args)):
         _executed(found, fn, args, values)
     else:
         held = seen(closed, args, sites, values) if tables is not None else {}
@@ -143,7 +143,7 @@ def seen(closed: Any, args: tuple[Any, ...], sites: list[Any], always: bool = Fa
     if not always and not any(_reads_tables(s.equation) for s in sites):
         return {}
     given = jx.leaves(args)
-    return known.operands(closed, [np.asarray(a, v.aval.dtype) if hasattr(a, "__array__") else None
+    return known.operands(closed, [np.asarray(a, v.aval.dtype) if known.is_given(a) else None
                                    for a, v in zip(given, jx.open_jaxpr(closed).invars, strict=True)])
 
 
@@ -223,6 +223,7 @@ class _Import:
         self.place = jx.where(eqn)
         self.found: list[Unsupported] = []
         self.index_maps: dict[str, str] = {}  # of operands: where they are written
+        self.counts: dict[str, int | str] = {}  # steps of each axis
         self.mesh = devices.around(eqn)
         self.here = [self.names.take("d" if len(self.mesh) == 1 else axis, "device") for axis, _ in self.mesh]
 
@@ -253,12 +254,15 @@ class _Import:
         n_in, n_out = g.num_inputs, g.num_outputs
         table_refs, rest = refs[:g.num_index_operands], refs[g.num_index_operands:]
         tables, steps = self.grid_steps(axes, table_refs)
+        self.counts = dict(zip(axes, steps, strict=True))
         given = {ref.name: self.given(ref) for ref in table_refs if not ref.table}
         out: dict[str, Any] = {"tileproof": 1, "name": self.name(), "x-python": {"call": self.place}}
         if fields.for_triton(self.p):
             out["target"] = "none"
             with self.noting():
                 self.fits_triton()
+        if not n_out:
+            self.found.append(Unsupported("a kernel without outputs is not supported", self.place, "return what it computes by out_shape"))
         for ref in self.written_inputs(refs):
             with self.noting():
                 raise Unsupported(f"the kernel writes to the block of its input `{ref.name}`, which is not supported", self.place, "copy the block into scratch, and write there")
@@ -300,7 +304,7 @@ class _Import:
         if not self.found:
             self.results(out, len(table_refs))
         out |= {"pipelines": writer.declared} if writer.declared else {}
-        out["kernel"] = writer.lines
+        out["kernel"] = writer.lines or ["pass"]
         out["x-python"] |= {"statements": writer.places, "parts": writer.parts, "results": writer.results, "index_maps": self.index_maps, **({"pipelines": writer.notes} if writer.notes else {}),
                              **({"not_lowered": writer.not_lowered} if writer.not_lowered else {})}
         return out
@@ -411,7 +415,8 @@ class _Import:
 
     def results(self, out: dict[str, Any], n_tables: int) -> None:
         """What becomes of the outputs: dropped, or over an input."""
-        for entry, used in zip(out["outputs"], self.used if self.used is not None else [True] * len(out["outputs"]), strict=True):
+        outputs = out.get("outputs", [])
+        for entry, used in zip(outputs, self.used if self.used is not None else [True] * len(outputs), strict=True):
             if not used:
                 entry["discard"] = True
         for source, target in self.p["input_output_aliases"]:
@@ -458,6 +463,8 @@ class _Import:
         entry = out["outputs"][target]
         if "alias" in entry or any(o.get("alias") == given["name"] for o in out["outputs"]):
             raise Unsupported(f"two aliases of `{given['name']}` or of `{entry['name']}`", self.place)
+        if "smem" in (given.get("memory_space"), entry.get("memory_space")):
+            raise Unsupported(f"an alias of `{given['name']}` with `{entry['name']}` in SMEM is not supported", self.place, "drop it from input_output_aliases, and write every element of the output")
         far = [e.get("memory_space", "vmem") in ("any", "hbm") for e in (given, entry)]
         unseen = far[0] and entry.get("memory_space", "vmem") == "vmem" and not jx.uses(self.body, self.mapping.num_index_operands + source)
         if far[0] != far[1] and not unseen:
@@ -477,6 +484,7 @@ class _Import:
         """Steps per axis; a bound that is known only at run time is a table of one entry."""
         tables: list[dict[str, Any]] = []
         steps: list[Any] = []
+        bounds = iter(self.eqn.invars)
         for axis, n in zip(axes, self.mapping.grid, strict=True):
             if isinstance(n, (int, np.integer)):
                 steps.append(int(n))
@@ -487,6 +495,9 @@ class _Import:
                     raise Unsupported(f"steps of the axis `{axis}` that another axis decides", self.place)
                 steps.append(bound)
                 continue
+            shape = next(bounds).aval.shape
+            if shape:
+                raise Unsupported(f"a number of steps of the axis `{axis}` that is an array of shape {shape}", self.place, "give one element of it: `n[0]`")
             name = self.names.take(f"steps_{axis}", f"steps_{axis}")
             tables.append({"name": name, "dtype": "int32", "shape": []})
             steps.append(name)
@@ -551,7 +562,7 @@ class _Import:
         raise Unsupported(f"a dimension of kind {kind} in the block of `{ref.name}`", self.place, remedy)
 
     def index_map(self, block: Any, axes: list[str], tables: list[Ref], ref: Ref) -> list[Any]:
-        return IndexMap(self.own(axes), self.names.taken, self.place).expressions(block.index_map_jaxpr, axes, tables)
+        return IndexMap(self.own(axes), self.names.taken, self.place, self.counts).expressions(block.index_map_jaxpr, axes, tables)
 
     def scratch(self, ref: Ref, aval: Any) -> dict[str, Any]:
         kind = jx.scratch_kind(ref.dtype, aval)

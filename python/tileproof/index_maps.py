@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Mapping
 
 from . import jaxpr as jx
-from .body import Body, Ref, Value
+from .body import Body, Ref, Value, number
 from .errors import Unsupported
 from .wrapping import range_of
 
@@ -25,9 +25,9 @@ class IndexMap(Body):
     """Index maps: integer expressions, never statements. Those of the language are exact, except that int32 is proven to hold what is computed: what
     another type may not hold is wrapped by the expression."""
 
-    def __init__(self, axes: list[str], taken: set[str], place: str | None):
+    def __init__(self, axes: list[str], taken: set[str], place: str | None, counts: Mapping[str, int | str] | None = None):
         super().__init__(axes, taken)
-        self.place = place
+        self.place, self.counts = place, counts or {}
         self.grid: list[str] = []  # every axis of the grid, and what else is never negative
 
     def expressions(self, j: Any, axes: list[str], tables: list[Ref]) -> list[Any]:
@@ -98,6 +98,13 @@ class IndexMap(Body):
             raise Unsupported(f"an index map reads the prefetched `{ref.name}`, which the body writes", self.place,
                               "pass two tables: index maps are evaluated ahead of the step, so nothing says which contents they see")
         self.env[eqn.outvars[0]] = Value(text, (), jx.dtype_name(eqn.outvars[0].aval))
+
+    def do_num_programs(self, eqn: Any) -> None:
+        if self.inner_axes is not None:
+            super().do_num_programs(eqn)
+            return
+        steps = self.counts[self.axes[eqn.params["axis"]]]
+        self.env[eqn.outvars[0]] = number(steps, "int32") if isinstance(steps, int) else Value(steps)
 
     def operation(self, eqn: Any, values: list[Value]) -> Value:
         name = eqn.primitive.name

@@ -21,6 +21,11 @@ def operands(closed: Any, args: list[Any] | None = None) -> dict[Path, list[Any]
     return found
 
 
+def is_given(arg: Any) -> bool:
+    """Is it an array, or a number, and not a shape alone?"""
+    return hasattr(arg, "__array__") or isinstance(arg, (bool, int, float))
+
+
 class _Known:
     def __init__(self, found: dict[Path, list[Any]]):
         self.found = found

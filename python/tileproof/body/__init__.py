@@ -8,9 +8,9 @@ from .control import Control
 from .declared import Declared
 from .shapes import Shapes
 from .spelled import Spelled
-from .values import Ref, Value
+from .values import Ref, Value, number
 
-__all__ = ["Body", "Ref", "Value"]
+__all__ = ["Body", "Ref", "Value", "number"]
 
 
 class Body(Spelled, Shapes, Declared, Control):

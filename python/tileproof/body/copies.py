@@ -27,6 +27,8 @@ class Copies(Devices, Regions):
         given, leaf = jx.transforms_of(eqn, 0)
         if eqn.params.get("add"):
             raise Unsupported("a copy that adds is not supported", self.place, "Mosaic lowers none: add what was copied")
+        if any(isinstance(jx.ref_and_transforms(g)[0], tuple) for g in given):
+            raise Unsupported("pl.select_ref is not supported", self.place, "start and wait for a copy of each ref, under `pl.when(index == …)`")
         return given, leaf
 
     def write_copy(self, word: str, src: Any, dst: Any, leaf: Any, sem: str = "") -> None:

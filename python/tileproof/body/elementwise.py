@@ -103,6 +103,8 @@ class Elementwise(Writer):
             return Value(BOOLS[name].format(*(v.operand() for v in values)), atom=False)
         if name in ("div", "rem") and (of := jx.dtype_name(eqn.outvars[0].aval)).startswith(("int", "uint")) and of != "int32":
             values = [self.strong(v) for v in values]  # lax.div and lax.rem take a number for an int32
+        if name == "pow" and not jx.dtype_name(eqn.invars[1].aval).startswith(("float", "bfloat")):
+            values[1] = self.convert_to(jx.dtype_name(eqn.outvars[0].aval), self.strong(values[1]))  # as JAX lowers it
         if name == "integer_pow":
             return Value(f"{values[0].operand()} ** {eqn.params['y']}", atom=False)
         if name == "neg":
@@ -156,7 +158,10 @@ class Elementwise(Writer):
         return Value(f"where({c.text}, {arms[0].text}, {arms[1].text})", dtype=yes.dtype)
 
     def convert(self, eqn: Any, x: Value) -> Value:
-        to = jx.dtype_name(eqn.outvars[0].aval)
+        return self.convert_to(jx.dtype_name(eqn.outvars[0].aval), x)
+
+    @staticmethod
+    def convert_to(to: str, x: Value) -> Value:
         if x.dtype == to:
             return dataclasses.replace(x)
         if to == "bool" and x.truth is not None:

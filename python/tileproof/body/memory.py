@@ -217,6 +217,8 @@ class Memory(Writer):
             size = i.size
             if not isinstance(size, (int, np.integer)):
                 raise Unsupported(f"a slice of `{ref.name}` of dynamic size", self.place)
+            if i.stride == 0:
+                raise Unsupported(f"a slice of `{ref.name}` of stride 0 is not supported", self.place, "read one element of it, and broadcast that: `jnp.broadcast_to(x_ref[i:i + 1], shape)`")
             start = self.index_text(i.start, leaf)
             if start == "0" and size == extent and i.stride == 1:
                 out.append(p)
