@@ -119,6 +119,24 @@ static bool simple(double x, double scale, bool float64, tp_constant *c)
     return fraction(x, scale, float64, c) || root(x, scale, float64, c);
 }
 
+/* Is x the float32 of a decimal of few digits, as 0.044715? People write such. */
+static bool rounds_decimal(double x, tp_constant *c)
+{
+    enum { FEW = 6 };
+    char text[32];
+    for (int digits = 1; digits <= FEW; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, x);
+        double decimal = strtod(text, NULL);
+        if ((float)decimal != (float)x)
+            continue;
+        c->kind = TP_CONSTANT_EXACT;
+        c->a = decimal;
+        as_decimal(decimal, c);
+        return true;
+    }
+    return false;
+}
+
 tp_constant tp_constant_of(double x, bool float64)
 {
     tp_constant c = {.kind = TP_CONSTANT_EXACT, .sign = x < 0 ? -1 : 1, .a = fabs(x), .b = 1};
@@ -134,7 +152,7 @@ tp_constant tp_constant_of(double x, bool float64)
     if (simple(size, 1, float64, &c))
         return c;
     c.times_log2e = simple(size / LOG2E, LOG2E, float64, &c);
-    if (!c.times_log2e) {
+    if (!c.times_log2e && !(!float64 && tp_constant_printed(size) && rounds_decimal(size, &c))) {
         c.kind = TP_CONSTANT_OTHER;
         c.a = float64 ? size : (double)(float)size;
     }

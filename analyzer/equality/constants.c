@@ -113,12 +113,11 @@ static bool short_decimal(summary *s, double v, uint32_t *out)
     for (int digits = 1; digits <= FEW && tp_constant_printed(v) && !s->float64; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         double decimal = strtod(text, NULL);
-        product p = product_of(1, 1);
-        if ((float)decimal != (float)v || !literal_fraction(decimal, &p.num, &p.den))
+        if ((float)decimal != (float)v)
             continue;
-        product_reduce(s, &p);
-        *out = sum_intern(s, &p, 1);
-        take_for(s, v, tp_printf(s->arena, "%s", text));
+        *out = sum_number(s, decimal);
+        if (decimal != v)
+            take_for(s, v, tp_printf(s->arena, "%s", text));
         return true;
     }
     return false;
@@ -142,6 +141,17 @@ static double source_constant(summary *s, double v)
     return found != 0 ? found : (double)(float)v;
 }
 
+/* A literal of the programs of which v is the root, as people write sqrt(2 / pi) and 0.79788456; 0: there is none. */
+static double square_among_literals(const summary *s, double v)
+{
+    for (uint32_t i = 0; i < s->literals.len; i++) {
+        double root = sqrt(s->literals.at[i]);
+        if (s->literals.at[i] != v && (s->float64 ? fabs(root - v) <= 0x1p-52 * v : (float)root == (float)v))
+            return s->literals.at[i];
+    }
+    return 0;
+}
+
 static uint32_t as_rounding(summary *s, double v)
 {
     double other = source_constant(s, v);
@@ -155,6 +165,11 @@ static uint32_t as_rounding(summary *s, double v)
         take_for(s, v, number_text(s, other));
     if (!literal_fraction(other, &num, &den) && simple_meaning(s, other, &x))
         return x;
+    double square = square_among_literals(s, other);
+    if (square != 0) {
+        take_for(s, other, tp_printf(s->arena, "sqrt(%.*s)", TP_FMT(number_text(s, square))));
+        return sum_square_root(s, sum_literal(s, square));
+    }
     return sum_number(s, other);
 }
 

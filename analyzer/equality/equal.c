@@ -164,7 +164,12 @@ static bool atoms_equal(summary *s, const premises *p, uint32_t x, uint32_t y, i
            (crossed && sums_equal(s, p, a.arg[0], b.arg[1], cases) && sums_equal(s, p, a.arg[1], b.arg[0], cases));
 }
 
-static bool products_equal(summary *s, const premises *p, const product *a, const product *b, int cases)
+static bool equal_by_squares(summary *s, const premises *p, uint32_t a, uint32_t b, int cases)
+{
+    return cases > 0 && squares_of(s, &a, &b) && sums_equal(s, p, a, b, cases - 1);
+}
+
+static bool factors_match(summary *s, const premises *p, const product *a, const product *b, int cases)
 {
     bool used[MAX_FACTORS] = {false};
     if (a->num != b->num || a->den != b->den || a->nfactors != b->nfactors || (a->exponent == 0) != (b->exponent == 0))
@@ -183,6 +188,15 @@ static bool products_equal(summary *s, const premises *p, const product *a, cons
             return false;
     }
     return !a->exponent || sums_equal(s, p, a->exponent, b->exponent, cases);
+}
+
+/* Whatever their conditions. */
+static bool products_equal(summary *s, const premises *p, const product *a, const product *b, int cases)
+{
+    product x = *a, y = *b;
+    x.nguards = y.nguards = 0;
+    return factors_match(s, p, a, b, cases) ||
+           equal_by_squares(s, p, sum_intern(s, &x, 1), sum_intern(s, &y, 1), cases);
 }
 
 static bool same_guards(const product *a, const product *b)
@@ -392,7 +406,8 @@ bool sums_equal(summary *s, const premises *p, uint32_t a, uint32_t b, int cases
     if (!guard.id)
         guard = first_guard(&y);
     if (!guard.id)
-        return rest_vanishes(s, p, a, b, cases) || equal_by_signs(s, p, a, b, cases);
+        return rest_vanishes(s, p, a, b, cases) || (x.n * y.n != 1 && equal_by_squares(s, p, a, b, cases)) ||
+               equal_by_signs(s, p, a, b, cases);
     if (cases == 0)
         return false;
     record_open(s, TP_LAW_CASES);

@@ -1,7 +1,5 @@
 /* Laws of operations. */
 #include "analyzer/equality/sum.h"
-#include "base/checked.h"
-#include "spec/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -164,37 +162,6 @@ static uint32_t opaque(summary *s, tp_prim prim, int64_t exponent, const uint32_
     return sum_of_atom(s, &a, 1);
 }
 
-/* Is x a product of even powers alone? */
-static bool square_root(const summary *s, uint32_t x, product *half)
-{
-    const sum a = *sum_get(s, x);
-    if (a.n != 1 || a.at[0].nguards || a.at[0].exponent || a.at[0].num != 1 || a.at[0].den != 1 ||
-        a.at[0].nfactors == 0)
-        return false;
-    *half = a.at[0];
-    for (uint32_t i = 0; i < half->nfactors; i++) {
-        if (half->factor[i].power % 2 != 0)
-            return false;
-        half->factor[i].power /= 2;
-    }
-    return true;
-}
-
-/* Of a constant a / b: the square part of a b leaves the root. */
-uint32_t sum_square_root(summary *s, uint32_t x)
-{
-    int64_t num, den, n, rest;
-    product half;
-    if (square_root(s, x, &half)) /* sqrt(x^2) = |x| */
-        return sum_absolute(s, sum_intern(s, &half, 1));
-    if (!sum_is_fraction(s, x, &num, &den) || num < 1 || !tp_mul(num, den, &n) || n >= (int64_t)1 << 40)
-        return opaque(s, TP_P_SQRT, 0, &x, 1);
-    product p = product_of(tp_square_part(n, &rest), den);
-    product_reduce(s, &p);
-    uint32_t outside = sum_intern(s, &p, 1), inside = sum_constant(s, rest);
-    return rest == 1 ? outside : sum_multiply(s, outside, opaque(s, TP_P_SQRT, 0, &inside, 1));
-}
-
 /* x^y for y a whole or half of a small constant, and powers of 2. */
 static uint32_t any_power(summary *s, uint32_t x, uint32_t y)
 {
@@ -319,4 +286,18 @@ static uint32_t apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t
     return by_meaning(s, prim, exponent, arg, nargs);
 }
 
-const struct sum_laws sum_laws = {law_is_defined, law_reduce, exponential, inverse, apply};
+static bool reduced(summary *s, const product *p, uint32_t *out)
+{
+    for (uint32_t i = 0; i < p->nfactors; i++) {
+        const atom a = *atom_get(s, p->factor[i].atom);
+        if (atom_is_sign(s, &a) && reduce_sign(s, p, i, out))
+            return true;
+        if (a.kind == ATOM_INVERSE && reduce_share(s, p, i, out))
+            return true;
+        if (a.kind == ATOM_APPLY && a.prim == TP_P_SQRT && reduce_root(s, p, i, out))
+            return true;
+    }
+    return false;
+}
+
+const struct sum_laws sum_laws = {law_is_defined, reduced, exponential, inverse, apply};

@@ -263,7 +263,7 @@ static bool has_reducing_leader(const summary *s, const sum *w, const product **
 }
 
 /* p holds the condition `which`, on w. */
-static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *out)
+bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *out)
 {
     const atom c = *atom_get(s, p->factor[which].atom);
     bool above = c.prim == TP_P_LT;
@@ -301,16 +301,4 @@ static bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *
             s, total, sum_multiply(s, by, sum_multiply(s, sum_add(s, sum_absolute(s, w), w, 1), fraction(s, 1, 2))), 1);
     *out = total;
     return true;
-}
-
-bool law_reduce(summary *s, const product *p, uint32_t *out)
-{
-    for (uint32_t i = 0; i < p->nfactors; i++) {
-        const atom a = *atom_get(s, p->factor[i].atom);
-        if (atom_is_sign(s, &a) && reduce_sign(s, p, i, out))
-            return true;
-        if (a.kind == ATOM_INVERSE && reduce_share(s, p, i, out))
-            return true;
-    }
-    return false;
 }

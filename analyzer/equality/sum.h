@@ -72,9 +72,8 @@ struct sum_laws {
     uint32_t (*inverse)(summary *s, uint32_t x);
     uint32_t (*applied)(summary *s, tp_prim prim, int64_t exponent, const uint32_t *arg, uint32_t nargs, int depth);
 };
-extern const struct sum_laws sum_laws;                        /* laws.c, of which two are elsewhere: */
-bool law_is_defined(summary *s, const product *p);            /* defined.c */
-bool law_reduce(summary *s, const product *p, uint32_t *out); /* pieces.c */
+extern const struct sum_laws sum_laws;             /* laws.c, of which one is elsewhere: */
+bool law_is_defined(summary *s, const product *p); /* defined.c */
 /* These ask s->laws. Has it a value wherever its inputs have one? */
 bool product_is_defined(summary *s, const product *p);
 /* Laws of products of conditions and shares; false: none applies. */
@@ -130,8 +129,6 @@ uint32_t sum_number(summary *s, double v);
 uint32_t sum_literal(summary *s, double v);
 
 /* laws.c */
-/* The root of a constant a / b leaves its square part outside. */
-uint32_t sum_square_root(summary *s, uint32_t x);
 /* x log2(e)^n, for a number of which only that it is above 0 is known. */
 uint32_t sum_log2e(summary *s, uint32_t x, int n);
 
@@ -177,6 +174,8 @@ uint32_t sum_compare(summary *s, tp_prim prim, uint32_t x, uint32_t y);
 uint32_t sum_sign_of(summary *s, uint32_t x);
 /* Is it 0 < w, or 0 == w? w is arg[1]. */
 bool atom_is_sign(summary *s, const atom *a);
+/* p holds that condition, and what it tells of another factor. */
+bool reduce_sign(summary *s, const product *p, uint32_t which, uint32_t *out);
 /* Is the coefficient below 0 that tells the sign of x from that of -x? */
 bool sum_leads_below_0(const summary *s, uint32_t x);
 
@@ -185,6 +184,12 @@ uint32_t sum_share(summary *s, uint32_t x);
 uint32_t sum_logarithm_of_two(summary *s, uint32_t x);
 bool sum_is_rest_of_share(summary *s, uint32_t x);
 bool reduce_share(summary *s, const product *p, uint32_t which, uint32_t *out);
+
+/* roots.c */
+uint32_t sum_square_root(summary *s, uint32_t x);
+bool reduce_root(summary *s, const product *p, uint32_t which, uint32_t *out);
+/* Sums with roots in them are equal where these are, in their place: both are at least 0. false: none are seen. */
+bool squares_of(summary *s, uint32_t *a, uint32_t *b);
 
 /* mask.c: neither a mask nor an infinity is in it. */
 bool sum_is_free(summary *s, uint32_t id);

@@ -1,5 +1,7 @@
 """Arrays of one number: cast, and carried by loops, they are what JAX makes of them."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -91,3 +93,24 @@ def test_what_a_proof_takes_for_granted_is_told():
     assert "; finite masks are minus infinity" in str(report)
     report = tileproof.verify(kernel(lambda x: x.astype(jnp.bfloat16).astype(jnp.float32) * 2), lambda x: x * 2, X)
     assert "; casts are the identity" in str(report)
+
+
+# Numbers that several operations make, and the one that is meant: float32 rounds each of them.
+MEANT = {
+    "an inverse root": (lambda x: x * (1 / jnp.sqrt(96)), lambda x: x * 96**-0.5, True),
+    "the next of it": (lambda x: x * (1 / jnp.sqrt(96)), lambda x: x * (96**-0.5 * (1 + 2**-23)), False),
+    "of pi": (lambda x: jnp.tanh(jnp.sqrt(2 / jnp.pi) * x), lambda x: jnp.tanh(0.7978845608 * x), True),
+    "cancelled": (lambda x: x * ((jnp.float32(1) + 1e-8) - 1), lambda x: x * 1e-8, False),
+    "a root in the reference": (lambda x: x * math.sqrt(2 / math.pi), lambda x: x * jnp.sqrt(2 / jnp.pi), True),
+    "norms": (
+        lambda x: x / jnp.maximum(jnp.sqrt(jnp.sum(x * x, -1, keepdims=True)), 1e-12),
+        lambda x: x * lax.rsqrt(jnp.maximum(jnp.sum(x * x, -1, keepdims=True), 1e-24)),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_what_is_meant(name):
+    body, reference, same = MEANT[name]
+    assert ("all sizes: proven" in str(tileproof.verify(kernel(body), reference, X))) == same

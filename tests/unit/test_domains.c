@@ -729,6 +729,25 @@ static void residues_judge_an_online_softmax(void **state)
     assert_true(caught >= 10);
 }
 
+/* Constants of a kernel beside 0.044715. */
+static void residues_judge_constants(void **state)
+{
+    static const char *const NAMES[] = {"M", "N"}, WRITTEN[] = "0.044714998453855515";
+    static const int64_t SIZES[] = {3, 3};
+    static const edit CONSTANTS[] = {{WRITTEN, WRITTEN, TP_TIER_EQUAL},
+                                     {WRITTEN, "0.044715", TP_TIER_EQUAL},
+                                     {WRITTEN, "0.04471499", TP_TIER_DIFFERENT},
+                                     {WRITTEN, "0.044715002179145813", TP_TIER_DIFFERENT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof CONSTANTS / sizeof *CONSTANTS; i++) {
+        loaded *l = load_changed("tests/equality/constant_decimal_as_float32.tile.json", WRITTEN, CONSTANTS[i].to);
+        tp_case_result r = run_one(l, l->spec->kernels[0], NAMES, SIZES, 2);
+        if ((r.algebra.tier == TP_TIER_EQUAL) != (CONSTANTS[i].tier == TP_TIER_EQUAL))
+            fail_msg("%s: %s", CONSTANTS[i].to, tp_tier_name(r.algebra.tier));
+        unload(l);
+    }
+}
+
 /* ---- E1: one term of 512 ---- */
 
 static void one_missing_term_is_seen(void **state)
@@ -763,6 +782,7 @@ int main(void)
         cmocka_unit_test(residues_of_doubles),
         cmocka_unit_test(correct_rewritings_agree_and_wrong_ones_do_not),
         cmocka_unit_test(residues_judge_an_online_softmax),
+        cmocka_unit_test(residues_judge_constants),
         cmocka_unit_test(one_missing_term_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -585,6 +585,7 @@ static void written_examples(void **state)
 {
     glob_t found;
     counts n = {.sampled = 2};
+    unsigned wrong = 0;
     (void)state;
     sample some = sample_of(4);
     assert_int_equal(glob("tests/equality/*.tile.json", 0, NULL, &found), 0);
@@ -598,9 +599,7 @@ static void written_examples(void **state)
         assert_int_equal(tp_try(l->arena, one_of_gallery, &g), TP_OK);
         const tp_json *want = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "proven");
         if ((proven > 0) != want->u.boolean)
-            print_message("WRONG "
-                          "%s: %s\n",
-                          found.gl_pathv[i], proven ? "proven" : "not proven");
+            wrong++, print_error("%s: %s\n", found.gl_pathv[i], proven ? "proven" : "not proven");
         const tp_json *says = tp_json_get(tp_json_get(l->spec->doc, "x-test"), "says");
         if (says && !strstr(tp_cstr(l->arena, g.equality.reason), tp_cstr(l->arena, says->u.string)))
             fail_msg("%s: \"%.*s\" does not say \"%.*s\"", found.gl_pathv[i], TP_FMT(g.equality.reason),
@@ -619,6 +618,7 @@ static void written_examples(void **state)
         unload(l);
     }
     globfree(&found);
+    assert_int_equal(wrong, 0);
     print_sample("examples of laws", &some);
     print_counts("summaries of the examples of laws", &n);
 }

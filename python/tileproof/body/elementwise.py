@@ -74,7 +74,7 @@ class Elementwise(Writer):
         dtype = jx.dtype_name(eqn.outvars[0].aval)
         scalars = [v.splat if v.splat is not None else v for v in values]
         if all(s.number is not None for s in scalars) and not (shape and name == "select_n"):
-            folded = number(jx.folded(eqn, [np.asarray(s.number, jx.dtype_name(a.aval)) for s, a in zip(scalars, eqn.invars, strict=True)]), dtype)
+            folded = number(jx.folded(eqn, [s.number for s in scalars]), dtype)
             self.env[eqn.outvars[0]] = Value("", shape, dtype, splat=folded) if shape else folded
             return
         if shape and all(v.splat is not None or not v.shape for v in values) and name != "select_n":
