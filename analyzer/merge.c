@@ -73,7 +73,7 @@ static void one_precondition(tp_arena *arena, tp_finding *stays, const tp_findin
         return;
     stays->holds_when = (tp_str){NULL, 0};
     for (uint32_t i = 0; i < other->proposals.len; i++)
-        if (other->proposals.at[i].narrows)
+        if (other->proposals.at[i].requires.n)
             tp_push(arena, stays->proposals, other->proposals.at[i]);
 }
 

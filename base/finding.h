@@ -94,7 +94,7 @@ tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits);
 typedef struct tp_fix {
     tp_str title;
     tp_edits edits; /* ascending, apart */
-    bool narrows;   /* it gives up sizes for which the kernel was meant */
+    tp_str requires; /* the fact that it adds to "where": it gives up sizes for which the kernel was meant; empty: none */
 } tp_fix;
 
 typedef struct tp_finding {

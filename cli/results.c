@@ -133,7 +133,7 @@ static json *fix_json(const tp_fix *f)
         return NULL;
     json *o = json_object_new_array();
     add_text(o, f->title);
-    add_number(o, f->narrows);
+    add_text(o, f->requires);
     for (uint32_t i = 0; i < f->edits.len; i++) {
         add_number(o, f->edits.at[i].start);
         add_number(o, f->edits.at[i].end);
@@ -268,7 +268,7 @@ static const tp_fix *read_fix(reader *parent, json *from)
     reader r = reader_of(parent, from);
     tp_fix *f = TP_NEW(r.arena, tp_fix);
     f->title = next_text(&r);
-    f->narrows = next_number(&r) != 0;
+    f->requires = next_text(&r);
     while (more(&r)) {
         tp_edit e = {.start = (uint32_t)next_number(&r)};
         e.end = (uint32_t)next_number(&r);

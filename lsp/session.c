@@ -128,7 +128,7 @@ static json *code_actions(tp_session *s, json *params)
         json_object_object_add(o, "kind", json_object_new_string("quickfix"));
         json_object_array_add(of, diagnostic(s, j->arena, f));
         json_object_object_add(o, "diagnostics", of);
-        json_object_object_add(o, "isPreferred", json_object_new_boolean(!f->fix->narrows));
+        json_object_object_add(o, "isPreferred", json_object_new_boolean(!f->fix->requires.n));
         json_object_object_add(o, "edit", workspace_edit(s, f->fix));
         json_object_array_add(list, o);
     }

@@ -76,23 +76,14 @@ static void say(tp_buf *b, const char *before, tp_str text)
         tp_buf_printf(b, "%s%.*s", before, TP_FMT(tp_visible(b->arena, text)));
 }
 
-/* A fix that narrows the sizes is the precondition, written into "where". */
-static bool requires_precondition(const tp_finding *f)
-{
-    static const char REQUIRE[] = "require ";
-    size_t n = sizeof REQUIRE - 1;
-    return f->fix && f->fix->narrows && f->holds_when.n && f->fix->title.n == n + f->holds_when.n &&
-           memcmp(f->fix->title.p + n, f->holds_when.p, f->holds_when.n) == 0;
-}
-
 tp_str tp_shown_help(const tp_finding *f)
 {
-    return f->fix && !f->fix->narrows ? (tp_str){NULL, 0} : f->help;
+    return f->fix && !f->fix->requires.n ? (tp_str){NULL, 0} : f->help;
 }
 
 tp_str tp_shown_precondition(tp_arena *a, const tp_finding *f)
 {
-    if (!f->holds_when.n || requires_precondition(f))
+    if (!f->holds_when.n || (f->fix && tp_str_eq(f->fix->requires, f->holds_when)))
         return (tp_str){NULL, 0};
     return tp_printf(a, "%.*s (re-checked: then proven)", TP_FMT(f->holds_when));
 }
@@ -102,7 +93,7 @@ tp_str tp_shown_fix(tp_arena *a, const tp_finding *f)
     if (!f->fix)
         return (tp_str){NULL, 0};
     return tp_printf(a, "%.*s (all rules re-checked; %s writes it)", TP_FMT(f->fix->title),
-                     f->fix->narrows ? "--fix --unsafe-fixes" : "--fix");
+                     f->fix->requires.n ? "--fix --unsafe-fixes" : "--fix");
 }
 
 tp_str tp_finding_story(tp_arena *a, const tp_finding *f)

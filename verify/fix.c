@@ -317,7 +317,7 @@ static trial_result try_one(trier *t, tp_str text, const tp_finding *f, const tp
     if (is_executed(f) ? try_few_cases(t, text, f) >= FEW_DIFFER : has_text(t->others.at, t->others.len, text))
         return FAILS;
     trial_result result = whole_trial(t, text, f, another);
-    if (result == STANDS && fix->narrows && !narrows_well(t, text))
+    if (result == STANDS && fix->requires.n && !narrows_well(t, text))
         return FAILS;
     if (result != STANDS || is_executed(f) || f->verdict == TP_ADVICE || /* it is proven to compute the same */
         has_text(t->agreed.at, t->agreed.len, text))
@@ -393,7 +393,7 @@ static void try_proposals(trier *t, tp_finding *f, uint32_t from, bool narrows, 
 {
     for (uint32_t p = from; p < f->proposals.len && !x->survivor && t->trials < MAX_TRIALS; p++) {
         const tp_fix *fix = &f->proposals.at[p];
-        if (fix->narrows != narrows || (is_executed(f) && ++t->executed > MAX_EXECUTED))
+        if ((fix->requires.n > 0) != narrows || (is_executed(f) && ++t->executed > MAX_EXECUTED))
             continue;
         t->trials++;
         trial_result result = try_or_failed_before(t, f, fix);
@@ -462,10 +462,10 @@ void tp_try_fixes(tp_job *j, const tp_check_settings *s, tp_solver *solver)
         const tp_fix *survivor = open ? find_fix(&t, f) : NULL;
         if (survivor)
             tp_blame_repair(j, f, f->fix ? f->fix : survivor);
-        for (uint32_t g = 0; g < all->len && f->fix && !f->fix->narrows; g++) {
+        for (uint32_t g = 0; g < all->len && f->fix && !f->fix->requires.n; g++) {
             bool is_new = g != i && t.gone[g] && !cause[g];
             cause[g] = is_new ? f : cause[g];
-            if (is_new && g < i && (!all->at[g].fix || all->at[g].fix->narrows))
+            if (is_new && g < i && (!all->at[g].fix || all->at[g].fix->requires.n))
                 say_consequence(j, &all->at[g], f);
         }
         if (!survivor && cause[i])
@@ -477,7 +477,7 @@ static const tp_fix *first_fix(const tp_job *j, const tp_check_settings *s)
 {
     for (uint32_t i = 0; i < j->report.findings.len; i++) {
         const tp_finding *f = &j->report.findings.at[i];
-        if (f->fix && !f->suppressed && (!f->fix->narrows || s->unsafe_fixes))
+        if (f->fix && !f->suppressed && (!f->fix->requires.n || s->unsafe_fixes))
             return f->fix;
     }
     return NULL;

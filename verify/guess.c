@@ -99,7 +99,7 @@ static void guess_transpose(guesser *g)
             tp_str operand = part(g, start[n], end[n]);
             tp_edit edit = {(uint32_t)(operand.p - g->text.p), end[n],
                             tp_printf(g->j->arena, "transpose(%.*s)", TP_FMT(operand))};
-            add(g, tp_printf(g->j->arena, "use %.*s", TP_FMT(edit.text)), &edit, 1);
+            add(g, tp_printf(g->j->arena, "use `%.*s`", TP_FMT(edit.text)), &edit, 1);
         }
     }
 }

@@ -40,7 +40,7 @@ tp_edit tp_edit_expr(const tp_analysis *a, tp_loc at, tp_str text)
 void tp_propose_expr(tp_analysis *a, tp_finding *f, tp_loc at, tp_str text)
 {
     tp_edit edit = tp_edit_expr(a, at, text);
-    tp_propose(a, f, tp_message(a, "use %.*s", TP_FMT(text)), &edit, 1);
+    tp_propose(a, f, tp_message(a, "use `%.*s`", TP_FMT(text)), &edit, 1);
 }
 
 tp_expr tp_without_constant(tp_analysis *a, tp_expr index)
@@ -57,7 +57,7 @@ void tp_propose_semantics(tp_analysis *a, tp_finding *f, uint32_t axis, const ch
 {
     const tp_json *grid = tp_json_get(a->k->doc, "grid"), *semantics = tp_json_get(grid->u.items.at[axis], "semantics");
     if (semantics)
-        tp_propose(a, f, tp_message(a, "declare `%.*s` \"%s\"", TP_FMT(a->k->axes[axis].name), word),
+        tp_propose(a, f, tp_message(a, "declare `%.*s` `\"%s\"`", TP_FMT(a->k->axes[axis].name), word),
                    &(tp_edit){semantics->loc.start, semantics->loc.end, tp_message(a, "\"%s\"", word)}, 1);
 }
 
@@ -79,7 +79,7 @@ void tp_propose_order(tp_analysis *a, tp_finding *f, uint32_t out, uint32_t in)
 void tp_propose_far(tp_analysis *a, tp_finding *f, const tp_operand *o)
 {
     tp_edit edit = {o->loc.end, o->loc.end, TP_S(", \"memory_space\": \"any\"")};
-    tp_propose(a, f, tp_message(a, "let `%.*s` stay where it is: \"memory_space\": \"any\"", TP_FMT(o->name)), &edit,
+    tp_propose(a, f, tp_message(a, "let `%.*s` stay where it is: `\"memory_space\": \"any\"`", TP_FMT(o->name)), &edit,
                1);
 }
 
@@ -99,8 +99,8 @@ void tp_propose_where(tp_analysis *a, tp_finding *f, tp_str fact)
         return;
     }
     edit.end = edit.start;
-    tp_propose(a, f, tp_message(a, "require %.*s", TP_FMT(fact)), &edit, 1);
-    f->proposals.at[f->proposals.len - 1].narrows = true;
+    tp_propose(a, f, tp_message(a, "require `%.*s`", TP_FMT(fact)), &edit, 1);
+    f->proposals.at[f->proposals.len - 1].requires = fact;
 }
 
 static bool in_word(char c)
@@ -165,7 +165,7 @@ tp_str tp_help_entry(tp_analysis *a, tp_expr index, tp_expr extent, const int64_
     for (uint32_t i = 0; i < a->k->ninputs && n.op == TP_E_READ; i++) /* integers in SMEM */
         if (a->k->operands[i].entries && a->k->operands[i].entries->sym == (uint32_t)n.value)
             name = a->k->operands[i].name;
-    return name.n ? tp_message(a, "declare what `%.*s` holds: \"values\": {\"min\": 0, \"max\": \"%.*s\"}",
+    return name.n ? tp_message(a, "declare what `%.*s` holds: `\"values\": {\"min\": 0, \"max\": \"%.*s\"}`",
                                TP_FMT(name), TP_FMT(most))
                   : name;
 }

@@ -118,7 +118,7 @@ void tp_check_far_writes(tp_analysis *a, const tp_operand *o)
     tp_finding *found = tp_claim_record(a, &claim, all, NULL);
     found->rests_on = basis;
     if (found->verdict == TP_VIOLATED)
-        found->help = TP_S("declare the axis \"arbitrary\", or give each step elements of its own");
+        found->help = TP_S("declare the axis `\"arbitrary\"`, or give each step elements of its own");
 }
 
 /* ---- all is written ---- */

@@ -168,24 +168,24 @@ static void propose_mask(tp_analysis *a, tp_finding *f, const tp_leak *l)
 {
     tp_str inside = inside_text(a, l);
     if (!inside.n) {
-        f->help = TP_S("select before use: where(in_range, value, neutral_element)");
+        f->help = TP_S("select before use: `where(in_range, value, neutral_element)`");
         return;
     }
     tp_buf read = {.arena = a->arena};
     tp_print_node(&read, l->read);
     tp_str mask =
         tp_message(a, "where(%.*s, %.*s, %.*s)", TP_FMT(inside), TP_FMT(tp_buf_view(&read)), TP_FMT(neutral(a, l)));
-    f->help = tp_message(a, "select before use: %.*s", TP_FMT(mask));
+    f->help = tp_message(a, "select before use: `%.*s`", TP_FMT(mask));
     masked m = {.read = l->read};
     const tp_node *around = mask_in_block(&a->k->body->syntax, &m);
     if (around) {
         tp_loc at = tp_body_loc(a, around->kids[0], NULL);
         tp_str was = tp_source_text(a, at);
-        f->help = tp_message(a, "the mask `%.*s` does not leave them out: %.*s does", TP_FMT(was), TP_FMT(inside));
+        f->help = tp_message(a, "the mask `%.*s` does not leave them out: `%.*s` does", TP_FMT(was), TP_FMT(inside));
         tp_edit edit = {at.start, at.end, inside};
-        tp_propose(a, f, tp_message(a, "mask by %.*s", TP_FMT(inside)), &edit, 1);
+        tp_propose(a, f, tp_message(a, "mask by `%.*s`", TP_FMT(inside)), &edit, 1);
         edit.text = tp_message(a, "(%.*s) & (%.*s)", TP_FMT(was), TP_FMT(inside));
-        tp_propose(a, f, tp_message(a, "mask by %.*s, too", TP_FMT(inside)), &edit, 1);
+        tp_propose(a, f, tp_message(a, "mask by `%.*s`, too", TP_FMT(inside)), &edit, 1);
     } else {
         tp_propose_expr(a, f, f->loc, mask);
     }
@@ -198,7 +198,7 @@ static void propose_other(tp_analysis *a, tp_finding *f, const tp_leak *l)
     if (call.n < 5 || memcmp(call.p, "load(", 5) != 0 || call.p[call.n - 1] != ')')
         return;
     tp_edit edit = {f->loc.end - 1, f->loc.end - 1, tp_message(a, ", %.*s", TP_FMT(other))};
-    tp_propose(a, f, tp_message(a, "add %.*s", TP_FMT(other)), &edit, 1);
+    tp_propose(a, f, tp_message(a, "add `%.*s`", TP_FMT(other)), &edit, 1);
 }
 
 /* The fastest axis of several steps, where it is parallel: what a step leaves in scratch the next one does not find. */
@@ -219,21 +219,21 @@ static void advise(tp_analysis *a, tp_finding *f, const tp_leak *l)
                        "floats and nothing for integers");
         propose_mask(a, f, l);
     } else if (l->birth == TP_BIRTH_MASKED) {
-        f->help = tp_message(a, "give these lanes a value: load(…, mask, other=%.*s)", TP_FMT(neutral(a, l)));
+        f->help = tp_message(a, "give these lanes a value: `other=%.*s`", TP_FMT(neutral(a, l)));
         propose_other(a, f, l);
     } else if (strcmp(f->rule, TP_RULE_OUTPUT_COVERAGE) == 0) {
         flow_advise_store(a, f, l->operand);
     } else if (tp_str_is(a->k->operands[l->operand].name, TP_PRNG_STATE)) {
-        f->help = TP_S("call prng_seed before prng_random_bits; with \"parallel\" axes in each step");
+        f->help = TP_S("call prng_seed before prng_random_bits; with `\"parallel\"` axes in each step");
     } else if (a->k->operands[l->operand].implied) {
         f->help = TP_S("a mutable table holds its contents from the first step on, as long as no parallel coordinate "
-                       "changes: drop \"parallel\"");
+                       "changes: drop `\"parallel\"`");
     } else {
         const tp_axis *x = l->birth == TP_BIRTH_SCRATCH ? forgetful_axis(a) : NULL;
         tp_str when = flow_first_on_block(a, l->operand);
         f->help = x        ? tp_message(a,
                                         "scratch does not last from one step of the parallel axis `%.*s` to the next: declare "
-                                               "`%.*s` \"arbitrary\", or initialise it in each step",
+                                               "`%.*s` `\"arbitrary\"`, or initialise it in each step",
                                         TP_FMT(x->name), TP_FMT(x->name))
                   : when.n ? tp_message(a, "initialise it in the first step on each block: `if %.*s:`", TP_FMT(when))
                            : tp_str_c(a->rule->trap_help);

@@ -50,7 +50,7 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
     if (holds_with(a, c, o, d, by_block)) {
         f->note =
             TP_S("this map returns elements; index maps return block indices, which are multiplied by block_shape");
-        f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
+        f->help = tp_message(a, "use `%.*s` (re-checked: then proven)", TP_FMT(tp_text(a, by_block)));
         tp_propose_expr(a, f, dim->index_loc, tp_text(a, by_block));
         return;
     }
@@ -61,7 +61,7 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_claim *c, const tp_o
     tp_propose_fewer(a, f, c, o, d);
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted && !f->help.n; i++)
         if (holds_with(a, c, o, d, shifted[i])) {
-            f->help = tp_message(a, "use \"%.*s\" (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));
+            f->help = tp_message(a, "use `%.*s` (re-checked: then proven)", TP_FMT(tp_text(a, shifted[i])));
             tp_propose_expr(a, f, dim->index_loc, tp_text(a, shifted[i]));
         }
     for (uint32_t x = 0; x < a->k->naxes; x++) { /* cdiv(M, 128) + 1 steps */

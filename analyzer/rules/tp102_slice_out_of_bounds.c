@@ -24,11 +24,11 @@ static bool guard_claim(tp_analysis *a, const tp_use *u, tp_claim *c)
     return true;
 }
 
-/* As a number, where it is one. */
+/* A number, where it is one, else code. */
 static tp_str text_of(tp_analysis *a, tp_expr e)
 {
     tp_expr normal = tp_expr_normal(a->p, e);
-    return tp_text(a, tp_expr_is_const(a->p, normal, NULL) ? normal : e);
+    return tp_expr_is_const(a->p, normal, NULL) ? tp_text(a, normal) : tp_message(a, "`%.*s`", TP_FMT(tp_text(a, e)));
 }
 
 static tp_str last_of(tp_analysis *a, tp_expr extent)
@@ -170,7 +170,7 @@ static void check_device(tp_analysis *a, const tp_flow *f, const tp_use *u)
     c.note = TP_S("a coordinate beyond its axis is not checked: on a mesh it names a device of another row");
     check_index(
         a, u, &c, "the device depends on data, or its int32 arithmetic may overflow",
-        tp_message(a, "take it modulo %.*s: behind the last device comes the first", TP_FMT(tp_text(a, u->extent))));
+        tp_message(a, "take it modulo %.*s: behind the last device comes the first", TP_FMT(text_of(a, u->extent))));
 }
 
 static void check(tp_analysis *a)

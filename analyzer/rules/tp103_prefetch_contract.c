@@ -38,7 +38,7 @@ static bool propose_other_axis(tp_analysis *a, tp_finding *f, const tp_table *t,
                 tp_edit edit = {at, at + (uint32_t)read.n,
                                 tp_message(a, "%.*s[%.*s]", TP_FMT(t->name), TP_FMT(axis->name))};
                 f->help = tp_message(a, "it has an entry for each step of `%.*s`", TP_FMT(axis->name));
-                tp_propose(a, f, tp_message(a, "read %.*s", TP_FMT(edit.text)), &edit, 1);
+                tp_propose(a, f, tp_message(a, "read `%.*s`", TP_FMT(edit.text)), &edit, 1);
                 found = true;
             }
     }
@@ -53,7 +53,7 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_table *t, tp_expr in
     for (uint32_t at = f->loc.start; shifted.id && at + old.n <= f->loc.end; at++)
         if (memcmp(text.p + at, old.p, old.n) == 0) {
             tp_edit edit = {at, at + (uint32_t)old.n, tp_text(a, shifted)};
-            tp_propose(a, f, tp_message(a, "read entry %.*s", TP_FMT(edit.text)), &edit, 1);
+            tp_propose(a, f, tp_message(a, "read entry `%.*s`", TP_FMT(edit.text)), &edit, 1);
             break;
         }
     if (propose_other_axis(a, f, t, index, extent))
@@ -63,9 +63,9 @@ static void suggest(tp_analysis *a, tp_finding *f, const tp_table *t, tp_expr in
         if (!tp_same(index, tp_sym(a->p, axis->sym)))
             continue;
         tp_edit edit = tp_edit_expr(a, axis->steps_loc, tp_text(a, extent));
-        f->help = tp_message(a, "there are only %.*s entries: give `%.*s` as many steps (a dynamic grid)",
+        f->help = tp_message(a, "there are only `%.*s` entries: give `%.*s` as many steps (a dynamic grid)",
                              TP_FMT(edit.text), TP_FMT(axis->name));
-        tp_propose(a, f, tp_message(a, "give `%.*s` %.*s steps", TP_FMT(axis->name), TP_FMT(edit.text)), &edit, 1);
+        tp_propose(a, f, tp_message(a, "give `%.*s` `%.*s` steps", TP_FMT(axis->name), TP_FMT(edit.text)), &edit, 1);
     }
 }
 

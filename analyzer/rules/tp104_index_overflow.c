@@ -63,7 +63,7 @@ static void record_use(tp_analysis *a, const computed *c)
     tp_expr_eval(a->p, c->use->value, env, &value);
     found->witness->detail = tp_message(a, "the exact value is %lld", (long long)value);
     found->help =
-        TP_S("bound the sizes with \"max\", or compare differences that stay small: lane < K - start; what shall "
+        TP_S("bound the sizes with \"max\", or compare differences that stay small: `lane < K - start`; what shall "
              "wrap around, as a hash does, is computed in uint32");
 }
 

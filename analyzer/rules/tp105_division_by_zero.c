@@ -59,7 +59,7 @@ static void check_division(tp_analysis *a, tp_expr sub, tp_expr path, void *ctx)
     tp_finding *f = tp_claim_check(a, &c, NULL);
     if (f->verdict == TP_VIOLATED && !constant)
         tp_propose_where(a, f, tp_message(a, "%.*s >= 1", TP_FMT(tp_text(a, n.b))));
-    f->help = tp_message(a, "add \"%.*s >= 1\" to \"where\", or a \"min\" of 1", TP_FMT(tp_text(a, n.b)));
+    f->help = tp_message(a, "add `%.*s >= 1` to \"where\", or a \"min\" of 1", TP_FMT(tp_text(a, n.b)));
 }
 
 static void visit(tp_analysis *a, tp_expr e, place at)

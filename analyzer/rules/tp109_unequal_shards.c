@@ -22,7 +22,7 @@ static void check_dimension(tp_analysis *a, const tp_operand *o, uint32_t d, tp_
         tp_expr_eval(a->p, shards, env, &devices) == TP_EVAL_OK)
         f->witness->detail = tp_message(a, "%lld elements, %lld devices", (long long)elements, (long long)devices);
     tp_str fact = tp_text(a, multiple(a, extent, shards));
-    f->help = tp_message(a, "add \"%.*s\" to \"where\"", TP_FMT(fact));
+    f->help = tp_message(a, "add `%.*s` to \"where\"", TP_FMT(fact));
     tp_propose_where(a, f, fact);
 }
 

@@ -69,7 +69,7 @@ static const char *lowering_structure(tp_analysis *a, const tp_operand *o)
     if (tp_is_far(o) && !tp_trivial_window(a, o))
         return "an operand in any/hbm takes no blocks: the window must be the whole array";
     if (element && blocked)
-        return "Element and Blocked dimensions cannot be mixed: write a block n of the others as {\"element\": n}, "
+        return "Element and Blocked dimensions cannot be mixed: write a block n of the others as `{\"element\": n}`, "
                "its index in elements";
     return NULL;
 }

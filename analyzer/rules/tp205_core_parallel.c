@@ -21,7 +21,7 @@ static void check(tp_analysis *a)
         tp_finding *f = tp_claim_check(a, &c, &env);
         if (f->verdict != TP_VIOLATED)
             continue;
-        f->help = TP_S("use \"parallel\": its steps are shared out among the cores");
+        f->help = TP_S("use `\"parallel\"`: its steps are shared out among the cores");
         tp_propose_semantics(a, f, i, "parallel");
     }
 }

@@ -69,7 +69,7 @@ static tp_str what_to_do(tp_analysis *a, tp_expr total, int64_t need)
         return TP_S("make blocks smaller");
     if (ask == most && !all_fit(a, total, most))
         return TP_S("make blocks smaller, or bound the sizes that they grow with");
-    return tp_message(a, "make blocks smaller, or ask the compiler for more: \"vmem_limit_bytes\": %lld",
+    return tp_message(a, "make blocks smaller, or ask the compiler for more: `\"vmem_limit_bytes\": %lld`",
                       (long long)ask);
 }
 

@@ -147,7 +147,7 @@ static void propose_cdiv(tp_analysis *a, tp_finding *f)
         edits[n++] = tp_edit_expr(a, axis->steps_loc, text);
     }
     if (n > 1)
-        tp_propose(a, f, TP_S("use cdiv instead of // in the grid"), edits, n);
+        tp_propose(a, f, TP_S("use `cdiv` instead of `//` in the grid"), edits, n);
 }
 
 /* Why no step was found; where a table says which block a step visits, a contract may say which step visits a block. */
@@ -159,7 +159,7 @@ static tp_str not_found(tp_analysis *a, const tp_operand *o)
         if (table.n && !map.b.id && !by_element(o, d))
             return tp_message(a,
                               "no contract tells which step visits a block; one that does: a table `at` with "
-                              "\"forall b < %.*s: %.*s[at[b]] == b\"",
+                              "`forall b < %.*s: %.*s[at[b]] == b`",
                               TP_FMT(tp_text(a, mk(a, TP_E_CDIV, o->shape[d], o->dims[d].block))), TP_FMT(table));
     }
     return TP_S("which step visits a block could not be told from the map");
@@ -284,7 +284,7 @@ static void propose_alias(tp_analysis *a, tp_finding *f, const tp_operand *o)
         return;
     tp_edit edit = {o->loc.end, o->loc.end, tp_message(a, ", \"alias\": \"%.*s\"", TP_FMT(x->name))};
     tp_propose(a, f,
-               tp_message(a, "let `%.*s` share the array of `%.*s`: \"alias\": \"%.*s\"", TP_FMT(o->name),
+               tp_message(a, "let `%.*s` share the array of `%.*s`: `\"alias\": \"%.*s\"`", TP_FMT(o->name),
                           TP_FMT(x->name), TP_FMT(x->name)),
                &edit, 1);
 }

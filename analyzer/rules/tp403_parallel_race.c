@@ -34,14 +34,14 @@ static void check_axis(tp_analysis *a, const tp_operand *o, uint32_t axis)
         return;
     if (o->whole && !a->k->target.checked) { /* a program on a GPU, which writes its part of an array */
         f->help = tp_message(a,
-                             "an array that programs write parts of stays where it is: give `%.*s` \"memory_space\": "
-                             "\"any\"",
+                             "an array that programs write parts of stays where it is: give `%.*s` `\"memory_space\": "
+                             "\"any\"`",
                              TP_FMT(o->name));
         tp_propose_far(a, f, o);
         return;
     }
     f->help =
-        tp_message(a, "declare `%.*s` \"arbitrary\", or give each of its steps a block of its own", TP_FMT(x->name));
+        tp_message(a, "declare `%.*s` `\"arbitrary\"`, or give each of its steps a block of its own", TP_FMT(x->name));
     tp_propose_axis(a, f, o);
     tp_propose_semantics(a, f, axis, "arbitrary");
 }
@@ -67,7 +67,7 @@ static void check_map(tp_analysis *a, const tp_operand *o)
     if (f->verdict != TP_VIOLATED)
         return;
     f->witness->detail = tp_message(a, "so does step %.*s", TP_FMT(tp_step_text(a, 1, env)));
-    f->help = TP_S("declare the axis \"arbitrary\", or give each step a block of its own");
+    f->help = TP_S("declare the axis `\"arbitrary\"`, or give each step a block of its own");
     tp_propose_axis(a, f, o);
     for (uint32_t x = a->k->naxes; x-- > 0;)
         if (a->k->axes[x].parallel)
@@ -87,7 +87,7 @@ static void check_prefix(tp_analysis *a)
                              TP_FMT(slow->name)),
                   tp_message(a,
                              "only leading parallel axes are split over cores: move `%.*s` in front, or declare it "
-                             "\"arbitrary\"",
+                             "`\"arbitrary\"`",
                              TP_FMT(fast->name)))
             ->severity = TP_WARNING;
     }
@@ -163,6 +163,6 @@ const tp_rule tp_rule_tp403_parallel_race = {
     .good = "{\"axis\": \"k\", \"semantics\": \"arbitrary\"}",
     .jax = "Lowering, compiler and interpret=True accept it. The TPU interpreter finds it as a race with two or more "
            "cores.",
-    .trap_help = "declare that axis \"arbitrary\"",
+    .trap_help = "declare that axis `\"arbitrary\"`",
     .check = check,
 };

@@ -95,7 +95,7 @@ static void check(tp_analysis *a)
         tp_advise(a, o->name, o->rank && !o->whole ? o->dims[0].index_loc : o->loc,
                   tp_message(a, "blocks of `%.*s` are fetched %.*f times as often as another order of the axes needs",
                              TP_FMT(o->name), given.of[gain] / best.of[gain] < 10, given.of[gain] / best.of[gain]),
-                  tp_message(a, "order the grid as [%.*s]", TP_FMT(tp_buf_view(&b))));
+                  tp_message(a, "order the grid as `[%.*s]`", TP_FMT(tp_buf_view(&b))));
     tp_str sizes = tp_sizes_text(a->arena, a->k, now.env);
     f->note = tp_message(a, "that order copies %.0f %% fewer bytes in all%s%.*s", 100 * (1 - best.bytes / given.bytes),
                          sizes.n ? ", at " : "", TP_FMT(sizes));

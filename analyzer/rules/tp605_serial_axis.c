@@ -82,7 +82,7 @@ static void check(tp_analysis *a)
         tp_advise(a, axis->name, axis->loc,
                   tp_message(a, "axis `%.*s` could be parallel: one of the %d cores of %.*s makes all its steps",
                              TP_FMT(axis->name), cores, TP_FMT(a->k->target.name)),
-                  tp_message(a, "declare `%.*s` \"parallel\"", TP_FMT(axis->name)));
+                  tp_message(a, "declare `%.*s` `\"parallel\"`", TP_FMT(axis->name)));
     f->note = tp_message(a,
                          "%lld of %lld steps for each core%s%.*s. Proven for all sizes: every rule that the machine "
                          "traps on holds with this axis parallel, too",

@@ -23,7 +23,7 @@ static void check_needless(tp_analysis *a, const tp_operand *o)
     tp_advise(
         a, o->name, o->loc,
         tp_message(a, "the window of `%.*s` is the same in every step, and has %d buffers", TP_FMT(o->name), buffers),
-        TP_S("add \"buffers\": 1"))
+        TP_S("add `\"buffers\": 1`"))
         ->note = tp_message(a,
                             "%.*s of VMEM hold nothing, at the largest sizes. The compiler keeps one buffer of its own "
                             "accord where each index is a literal",

@@ -77,7 +77,7 @@ def test_scratch_that_a_parallel_axis_forgets():
 
     assert tileproof.verify(running_sums, naive, X).ok
     report = tileproof.verify(lambda x: running_sums(x, "parallel"), naive, X)
-    assert 'declare `k` "arbitrary"' in found(report, "TP404").help, report
+    assert 'declare `k` `"arbitrary"` in dimension_semantics' in found(report, "TP404").help, report
 
 
 def copied(x, waits=True):

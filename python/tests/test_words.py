@@ -1,5 +1,7 @@
 """What is proposed in a report, in the words of Python, and which kernel it is about."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -52,14 +54,14 @@ A, B = (jax.ShapeDtypeStruct(s, F32) for s in ((256, 384), (384, 128)))
 SHORT = [jax.ShapeDtypeStruct(s, F32) for s in ((256, 300), (300, 128))]
 START = "start with `acc[...] = 0` under `@pl.when(pl.program_id(2) == 0)`, at "
 LAST = "write it where `pl.program_id(2) == pl.num_programs(2) - 1`, not where "
-COLUMNS = "mask by pl.program_id(2) * 128 + jax.lax.broadcasted_iota(jnp.int32, (128, 128), 1) < 300, at "
+COLUMNS = "mask by `pl.program_id(2) * 128 + jax.lax.broadcasted_iota(jnp.int32, (128, 128), 1) < 300`, at "
 
 
 @pytest.mark.parametrize("rule, help, call", [
     ("TP404", START, lambda: tileproof.check(lambda x, y: product(x, y, body_of(start=False)), A, B)),
     ("TP401", LAST, lambda: tileproof.check(lambda x, y: product(x, y, body_of(lambda k, n: k == n)), A, B)),
     ("TP501", COLUMNS, lambda: tileproof.verify(lambda x, y: product(x, y, body_of(mask=masked)), jnp.matmul, *SHORT)),
-    ("TP403", 'declare `k` "arbitrary" in dimension_semantics', lambda: tileproof.check(lambda x, y: product(x, y, body_of(), ("parallel",) * 3), A, B)),
+    ("TP403", 'declare `k` `"arbitrary"` in dimension_semantics', lambda: tileproof.check(lambda x, y: product(x, y, body_of(), ("parallel",) * 3), A, B)),
     ("TP701", "write `1e-06` in place of `1e-05`", lambda: tileproof.verify(
         lambda x: rows(lambda x, o: o.__setitem__(..., x[...] * jax.lax.rsqrt((x[...] ** 2).mean(1, keepdims=True) + 1e-5)), x),
         lambda x: x * jax.lax.rsqrt((x ** 2).mean(1, keepdims=True) + 1e-6), X)),
@@ -72,28 +74,50 @@ def test_what_is_proposed_is_python(rule, help, call):
     assert help in f.help, report
 
 
-@pytest.mark.parametrize("body, axis, want", [
-    (True, "use where(k * 128 + iota(int32, (8, 128), 1) < K, x[...], -inf)",
-     "use jnp.where(pl.program_id(1) * 128 + jax.lax.broadcasted_iota(jnp.int32, (8, 128), 1) < K, x[...], -jnp.inf)"),
-    (False, "use cdiv(M, 128)", "use pl.cdiv(M, 128)"),
-    (False, "use the index_map (i, k)", "use the index_map (i, k)"),
-    (True, "write `k` in place of `i`: then", "write `pl.program_id(1)` in place of `pl.program_id(0)`: then"),
+@pytest.mark.parametrize("body, said, want", [
+    (True, "use `where(k * 128 + iota(int32, (8, 128), 1) < K, x[...], -inf)`",
+     "use `jnp.where(pl.program_id(1) * 128 + jax.lax.broadcasted_iota(jnp.int32, (8, 128), 1) < K, x[...], -jnp.inf)`"),
+    (False, "use `cdiv(M, 128)`", "use `pl.cdiv(M, 128)`"),
+    (False, "use the index_map `(i, k)`", "use the index_map `(i, k)`"),
+    (True, "with `k` last", "with `k` last"),
     (False, 'write `"k", "i"` in place of `"i", "k"`', "write `k, i` in place of `i, k`"),
+    (False, 'write `"i", 0` in place of `0, "cdiv(i, 2)"`', "write `i, 0` in place of `0, pl.cdiv(i, 2)`"),
     (False, 'write `"i"` in place of `"max(i, k - 1)"`', "write `i` in place of `jnp.maximum(i, k - 1)`"),
-    (False, 'use "4 - i" (re-checked: then proven)', "use `4 - i` (re-checked: then proven)"),
+    (False, "use `4 - i` (re-checked: then proven)", "use `4 - i` (re-checked: then proven)"),
     (True, "write `max(x[...], axis=1)` in place of `min(x[...])`", "write `jnp.max(x[...], axis=1)` in place of `jnp.min(x[...])`"),
+    (True, "write `where(x[...] > 0, max(a, (b + c) * 2), 0)`", "write `jnp.where(x[...] > 0, jnp.maximum(a, (b + c) * 2), 0)`"),
     (True, "`p = p * slice(x, (0, t), (n, t + 1))`", "`p = p * x[0:n, t:t + 1]`"),
     (True, "write `slice(c, (15, 0), (16, 128))`", "write `c[15:16, 0:128]`"),
     (True, "write `bitcast(u, uint32) & 7`", "write `jax.lax.bitcast_convert_type(u, jnp.uint32) & 7`"),
+    (True, "write `x[...].astype(int8)`, not `load(x[...], m)`", "write `x[...].astype(jnp.int8)`, not `load(x[...], m)`"),
     (True, "initialise it in the first step on each block: `if k == 0:`", "initialise it in the first step on each block: `@pl.when(pl.program_id(1) == 0)`"),
-    (True, "in the first step on each block, `if k == 0:` with k the reduction axis", "in the first step on each block, `@pl.when(pl.program_id(axis) == 0)` with the reduction axis"),
+    (True, "start with `if k == 0: acc[...] = zeros((8, 128), float32)`", "start with `acc[...] = jnp.zeros((8, 128), jnp.float32)` under `@pl.when(pl.program_id(1) == 0)`"),
+    (True, "where `k == num_programs(k) - 1`", "where `pl.program_id(1) == pl.num_programs(1) - 1`"),
     (True, "mask the tail of k", "mask the tail of k"),
-    (True, 'let `o` stay where it is: "memory_space": "any"', "let `o` stay where it is: memory_space=pl.ANY"),
+    (True, "add `other=-inf`", "add `other=-jnp.inf`"),
+    (True, 'let `o` stay where it is: `"memory_space": "any"`', "let `o` stay where it is: `memory_space=pl.ANY`"),
     (True, "write `9.999999747378752e-06` in place of `0.1234567890123`", "write `1e-05` in place of `0.1234567890123`"),
-    (True, 'declare what `ids` holds: "values": {"min": 0, "max": "V - 1"}', "declare what `ids` holds: values={\"ids\": (0, 'V - 1')}"),
+    (True, 'declare what `ids` holds: `"values": {"min": 0, "max": "V - 1"}`', "declare what `ids` holds: `values={\"ids\": (0, 'V - 1')}`"),
+    (True, 'let `o` share the array of `x`: `"alias": "x"`', "let `o` share the array of `x`: `input_output_aliases={0: 0}`"),
+    (False, 'declare `k` `"arbitrary"`', 'declare `k` `"arbitrary"` in dimension_semantics'),
+    (False, 'write a block n of the others as `{"element": n}`', "write a block n of the others as `pl.Element(n)`"),
+    (True, "what is no code: `a implies b`, `…`, ``", "what is no code: `a implies b`, `…`, ``"),
 ])
-def test_words(body, axis, want):
-    assert words.spoken({"grid": [{"axis": "i"}, {"axis": "k"}]}, axis, body) == want
+def test_words(body, said, want):
+    spec = {"grid": [{"axis": "i"}, {"axis": "k"}], "inputs": [{"name": "x"}], "outputs": [{"name": "o"}]}
+    assert words.told(spec, said, body) == want
+
+
+def test_an_axis_alone_is_a_value_where_a_statement_is_changed():
+    said = words.told({"grid": [{"axis": "i"}, {"axis": "k"}]}, "write `k` in place of `i`: then", body=True, names=True)
+    assert said == "write `pl.program_id(1)` in place of `pl.program_id(0)`: then"
+
+
+def test_functions_are_those_of_jax():
+    modules = {"jnp": jnp, "jax": jax, "pl": pl}
+    for path in words.FUNCTIONS.values():
+        module, *names = path.split(".")
+        assert callable(functools.reduce(getattr, names, modules[module])), path
 
 
 def test_a_kernel_with_work_around_it_is_not_held_against_the_reference_of_all():

@@ -176,11 +176,10 @@ def findings(spec: dict[str, Any], report: dict[str, Any]) -> list[Finding]:
     """The findings of the report of one spec."""
     out, lines = [], binary.text_of(spec).splitlines()
     for f in report["specs"][0]["findings"]:
-        text = {"subject": f.get("subject") or "", **{k: places.named(spec, f.get(k) or "") for k in ("message", "reason", "help", "note")}}
-        body = _is_of_body(f)
-        if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and _unquoted(fix["title"]) not in _unquoted(f.get("help") or ""):
-            text["help"], body = _fix(spec, fix, f, lines), body and not _is_of_index_map(fix, lines)
-        text |= {"message": words.spoken(spec, text["message"], False), "help": words.spoken(spec, text["help"], body)}
+        text = {"subject": f.get("subject") or "", **{k: words.told(spec, f.get(k) or "") for k in ("message", "reason", "note")},
+                "help": words.told(spec, f.get("help") or "", body=_is_of_body(f))}
+        if (fix := f.get("fix")) and f["verdict"] in ("violated", "advice") and not fix["narrows_sizes"] and fix["title"] not in (f.get("help") or ""):
+            text["help"] = _fix(spec, fix, f, lines)
         if (read := re.search(r" depends on (\w+)\[", text["note"])) and (at := spec.get("x-python", {}).get("index_maps", {}).get(read[1])):
             text["note"] += f"; its index map is at {places.shown(at)}"
         if f["verdict"] == "violated" and "can be unwritten when" in text["message"]:
@@ -222,23 +221,13 @@ def _is_of_body(f: dict[str, Any]) -> bool:
     return "/kernel/" in (f.get("pointer") or "") or "can be unwritten when" in f["message"]
 
 
-def _is_of_index_map(fix: dict[str, Any], lines: list[str]) -> bool:
-    """Does it begin with a change of one?"""
-    at = "\n".join(lines).encode()[:fix["edits"][0]["start"]].count(b"\n") if fix["edits"] else 0
-    around = next((line for line in reversed(lines[:at + 1]) if '": ' in line), "")
-    return '"index_map": ' in around
-
-
-def _unquoted(text: str) -> str:
-    return re.sub('["`]', "", text)
-
-
 def _fix(spec: dict[str, Any], fix: dict[str, Any], f: dict[str, Any], lines: list[str]) -> str:
     """The change that was tried, and where in Python it is one, where it is of another statement than the finding."""
     text = "\n".join(lines)
-    edited = places.of_line(spec, text, text.encode()[:fix["edits"][0]["start"]].count(b"\n") + 1) if fix["edits"] else None
+    line = text.encode()[:fix["edits"][0]["start"]].count(b"\n")
+    edited, body = places.of_line(spec, text, line + 1), places.is_statement(spec, lines[line])
     where = f", at {places.shown(edited)}" if edited and edited not in (places.of_pointer(spec, ""), places.of_finding(spec, f, lines)) else ""
-    return f"{places.named(spec, fix['title'])}{where}{TRIED}"
+    return f"{words.told(spec, fix['title'], body=body, names=body)}{where}{TRIED}"
 
 
 def check(fn: Callable[..., Any], *args: Any, target: str | None = None, tables: bool | str = True,

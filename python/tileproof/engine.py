@@ -7,7 +7,7 @@ import re
 import tempfile
 from typing import Any
 
-from . import binary, places
+from . import binary, places, words
 from .errors import TileproofError
 from .jaxpr import np
 
@@ -70,5 +70,5 @@ def said(spec: dict[str, Any], text: str, stderr: str) -> str:
     def place(m: Any) -> str:
         return f"  --> {places.shown(places.of_line(spec, text, int(m[1] or 0)))}"
 
-    told = re.sub(r"^tileproof: \S*kernel\.tile\.json: |\nno output was written;.*", "", places.named(spec, stderr.strip()))
+    told = re.sub(r"^tileproof: \S*kernel\.tile\.json: |\nno output was written;.*", "", words.told(spec, stderr.strip()))
     return f"{spec['name']} ({spec['x-python']['call']}): " + re.sub(r"  --> \S*kernel\.tile\.json(?::(\d+):\d+)?", place, told)

@@ -19,6 +19,7 @@ from .reference import attach
 from .refusals import other_kernel
 from .unnested import prefetched, unnested
 from .vocabulary import DTYPES, PRIMITIVES
+from .words import VALUE
 
 WORDS = {
     "and", "or", "not", "implies", "if", "else", "elif", "for", "in", "range", "while", "def", "return", "with", "True", "False", "cdiv",
@@ -450,7 +451,7 @@ class _Import:
                     called.setdefault(n, set()).add(name)
         taken = self.names.taken | {Names.spelled(name, "") for name in jx.argument_names(self.body)}
         agreed = {n: next(iter(names)) for n, names in called.items() if len(names) == 1 and n not in self.mapping.vmapped_dims}
-        return {n: name for n, name in agreed.items() if name not in taken and not re.fullmatch(places.VALUE, name) and list(agreed.values()).count(name) == 1}
+        return {n: name for n, name in agreed.items() if name not in taken and not VALUE.fullmatch(name) and list(agreed.values()).count(name) == 1}
 
     def own(self, axes: list[str]) -> list[str]:
         """The axes that program_id counts: those of vmap are not the kernel's."""

@@ -126,5 +126,5 @@ def _spent() -> float:
 def _said(spec: dict[str, Any], text: bytes, r: dict[str, Any]) -> str:
     before = " ".join(text[r["start"]:r["end"]].decode().split())
     place = places.of_finding(spec, r, text.decode().splitlines())
-    said = places.named(spec, f"in {spec['name']}, write `{' '.join(r['text'].split())}` in place of `{before}`: then results agree with these arguments")
-    return f"\n  at {places.shown(place)}\n  help: {words.spoken(spec, said, '/kernel/' in (r.get('pointer') or ''))}"
+    said = words.told(spec, f"in {spec['name']}, write `{' '.join(r['text'].split())}` in place of `{before}`: then results agree with these arguments", body="/kernel/" in (r.get("pointer") or ""), names=True)
+    return f"\n  at {places.shown(place)}\n  help: {said}"

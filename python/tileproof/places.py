@@ -6,6 +6,7 @@ import ast
 import contextlib
 import dataclasses
 import functools
+import json
 import linecache
 import re
 from typing import Any
@@ -92,6 +93,13 @@ def of_line(spec: dict[str, Any], text: str, line: int) -> str | None:
     return of_pointer(spec, f"/kernel/{line - first - 1}" if 0 < line - first <= len(bodies(spec)[0].lines) else "")
 
 
+def is_statement(spec: dict[str, Any], line: str) -> bool:
+    """Is the line of the spec's text one of a body?"""
+    with contextlib.suppress(ValueError):
+        return json.loads(line.strip().removesuffix(",")) in [statement for b in bodies(spec) for statement in b.lines]
+    return False
+
+
 def turned(spec: dict[str, Any], detail: str) -> str:
     """The detail of a witness, with the lines of Python that make the loops whose turns it names."""
     def loop(m: re.Match[str]) -> str:
@@ -104,86 +112,7 @@ def turned(spec: dict[str, Any], detail: str) -> str:
     return re.sub(r"; (\w+) = (-?\d+)", loop, detail)
 
 
-def named(spec: dict[str, Any], said: str) -> str:
-    """What the program says of a kernel, with lines of Python for the lines of the kernel that it names or quotes,
-    and with names of Python for the values; a value without one is told by its line."""
-    def place(m: re.Match[str]) -> str:
-        return of_pointer(spec, f"/kernel/{int(m[1]) - 1}") or m[0]
-
-    def whole(m: re.Match[str]) -> str:
-        at = next((f"{b.pointer}/{n}" for b in bodies(spec) for n, line in enumerate(b.lines) if line.strip() == m[1]), None)
-        return m[0] if at is None else shown(of_pointer(spec, at)) or m[0]
-
-    said = re.sub(r"\bline (\d+)(?= started| of the kernel)", place, said)
-    said = re.sub(r" in line \d+(?= removes this, too)", "", said)  # of the spec, which nobody wrote
-    said = re.sub(r"`([^`\n]*)`", whole, said)
-    if not re.search(VALUE, said):
-        return said
-    variables = _variables(spec)
-    values, nameless = _values(spec, variables), dict[str, str]()
-
-    def value(m: re.Match[str]) -> str:
-        called, made_at = values.get(m[0], (m[0], ""))
-        if called == m[0] and made_at:
-            nameless[m[0]] = made_at
-        return called
-
-    def quoted(m: re.Match[str]) -> str:
-        return "`" + re.sub(VALUE, value, _with_names(m[1], variables)) + "`"
-
-    said = re.sub(r"`([^`\n]*)`", quoted, said)
-    return said + "".join(f"; `{v}` is made at {shown(made_at)}" for v, made_at in nameless.items())
-
-
-VALUE = r"\b[vc]\d+\b"  # what the importer calls values, and those that loops carry
-
-
-def _with_names(text: str, variables: dict[str, str]) -> str:
-    """The expression with names of variables for its operands that are their values; what is no expression, as it is."""
-    tree = _expression(text)
-    named = {ast.dump(e): name for value, name in variables.items() if value in text and (e := _expression(value))}
-    if tree is None or not named:
-        return text
-
-    class Named(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            name = named.get(ast.dump(node)) if node is not tree and isinstance(node, ast.expr) else None
-            return ast.Name(name) if name else self.generic_visit(node)
-
-    before = ast.dump(tree)
-    after = Named().visit(tree)
-    return ast.unparse(after) if ast.dump(after) != before else text
-
-
-def _expression(text: str) -> ast.expr | None:
-    with contextlib.suppress(SyntaxError, ValueError):
-        return ast.parse(text, mode="eval").body
-    return None
-
-
-def _variables(spec: dict[str, Any]) -> dict[str, str]:
-    """Values of the body, and texts of those that stand where they are used, by which variable of Python has them: one that a single statement assigns."""
-    made = dict[tuple[str, int, str], str]()
-    for line, value in spec.get("x-python", {}).get("results", {}).items():
-        if target := _assigned(line):
-            made[target] = value
-    names, axes = [name for *_, name in made], {a["axis"] for a in spec.get("grid", [])}
-    return {value: name for (*_, name), value in made.items() if names.count(name) == 1 and name not in axes}
-
-
-def _values(spec: dict[str, Any], variables: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """Of each value of the body, what it is called, and its line in Python: the variable that has it; else what is read, where it is just read; else
-    its own name."""
-    made = dict[str, tuple[str, str]]()
-    for body in bodies(spec):
-        for line, at in zip(body.lines, body.places, strict=False):
-            if at and (assigned := re.match(rf"\s*({VALUE}) = (.*)", line)):
-                v, text = assigned[1], assigned[2]
-                made[v] = variables.get(v) or (text if re.fullmatch(r"\w+\[[^v]*\]", text) else v), at
-    return made
-
-
-def _assigned(place: str) -> tuple[str, int, str] | None:
+def assigned(place: str) -> tuple[str, int, str] | None:
     """The variable that the Python statement there assigns, where it is one; with its file and the line where the statement begins."""
     file, _, line = place.rpartition(":")
     found = _statements("".join(linecache.getlines(file))).get(int(line)) if line.isdigit() else None

@@ -77,7 +77,7 @@ static json *fix(const tp_fix *f)
         json_object_array_add(edits, e);
     }
     json_object_object_add(o, "title", tp_jsonc_string(f->title));
-    json_object_object_add(o, "narrows_sizes", json_object_new_boolean(f->narrows));
+    json_object_object_add(o, "narrows_sizes", json_object_new_boolean(f->requires.n > 0));
     json_object_object_add(o, "edits", edits);
     return o;
 }

@@ -369,7 +369,7 @@ static void loops_without_end_keep_their_fix(void **state)
     put(p, "k.tile.json", TEXT, sizeof TEXT - 1);
     outcome o = RUN_IN(p->a, p->dir, "lint", "--timeout", "0", "k.tile.json");
     expect_exit(&o, 1);
-    assert_true(contains(o.out, "fix: use i") || contains(o.out, "use \"i\" (re-checked"));
+    assert_true(contains(o.out, "fix: use `i`") || contains(o.out, "use `i` (re-checked"));
 }
 
 int main(void)

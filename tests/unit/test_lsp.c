@@ -252,7 +252,7 @@ static void hover_and_actions(void **state)
               URI));
     struct json_object *actions = member(a, "result"), *action = json_object_array_get_idx(actions, 0);
     assert_int_equal(json_object_array_length(actions), 1);
-    assert_string_equal(string_of(action, "title"), "TP101: use i");
+    assert_string_equal(string_of(action, "title"), "TP101: use `i`");
     struct json_object *edit = json_object_array_get_idx(member(member(member(action, "edit"), "changes"), URI), 0);
     assert_string_equal(string_of(edit, "newText"), "i");
     const char *line = strstr(broken, "  \"inputs\""), *at = strstr(line, "i + 1");

@@ -94,13 +94,13 @@ static void things_are_said_once(void **state)
 {
     place *p = *state;
     outcome o = RUN(p->a, "lint", "tests/mistakes/block_not_aligned.tile.json");
-    assert_true(contains(o.out, "fix: use 16") && !contains(o.out, "help:"));
+    assert_true(contains(o.out, "fix: use `16`") && !contains(o.out, "help:"));
     assert_true(contains(o.out, "also: `y` (line") && !contains(o.out, "of the block of `y`"));
     assert_true(contains(o.out, "3 violated")); /* all are counted */
     o = RUN(p->a, "lint", "examples/broken/unbounded_rows.tile.json");
-    assert_true(contains(o.out, "fix: require N <= 131072") && !contains(o.out, "holds when"));
+    assert_true(contains(o.out, "fix: require `N <= 131072`") && !contains(o.out, "holds when"));
     o = RUN(p->a, "lint", "examples/broken/index_maps_swapped.tile.json"); /* causes before what follows from them */
-    assert_true(contains(o.out, "fix: use the index_map (i, k)") && !contains(o.out, "help:"));
+    assert_true(contains(o.out, "fix: use the index_map `(i, k)`") && !contains(o.out, "help:"));
     assert_true(contains(o.out, "note: the fix of TP101 of `x` in line 26 removes this, too"));
 }
 
