@@ -37,7 +37,7 @@ static void trace(tracing *x, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len && !x->met; n++) {
         const tp_statement *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        if (tp_computed(s))
             trace_inst(x, s->inst);
         if (s->kind == TP_ASSIGN) {
             x->from[s->var] |= x->from[s->value];

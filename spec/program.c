@@ -11,6 +11,28 @@ bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void 
     return false;
 }
 
+typedef struct settling {
+    bool (*visit)(const tp_statement *s, void *ctx);
+    void *ctx;
+    bool changed;
+} settling;
+
+static bool visit_once(const tp_statement *s, void *ctx)
+{
+    settling *x = ctx;
+    x->changed |= x->visit(s, x->ctx);
+    return false;
+}
+
+void tp_region_settle(const tp_region *r, bool (*visit)(const tp_statement *s, void *ctx), void *ctx)
+{
+    settling x = {visit, ctx, true};
+    while (x.changed) {
+        x.changed = false;
+        tp_region_any(r, visit_once, &x);
+    }
+}
+
 bool tp_program_has(const tp_program *p, tp_dtype dtype)
 {
     for (uint32_t i = 0; i < p->values.len; i++)

@@ -244,8 +244,16 @@ static inline bool tp_bounds_scope(const tp_statement *s, uint32_t operand)
 {
     return (s->kind == TP_ENTER || s->kind == TP_LEAVE) && tp_in_scope(s->scope, operand);
 }
+/* The instruction that makes a value there; NULL: none. */
+static inline const tp_inst *tp_computed(const tp_statement *s)
+{
+    return s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
+}
 /* Does the test hold for a statement, nested ones included? */
 bool tp_region_any(const tp_region *r, bool (*test)(const tp_statement *s, void *ctx), void *ctx);
+/* Visits all statements, nested ones included, round after round until one changes nothing: what turns and steps leave,
+ * the next ones find. `visit` says whether it changed something; that must come to an end. */
+void tp_region_settle(const tp_region *r, bool (*visit)(const tp_statement *s, void *ctx), void *ctx);
 
 /* bounded.c: by value: is it an integer, or a float that its text keeps from being negative, infinite or NaN, whatever
  * undefined elements hold, as a cast of a bool? A product of such a one with 0 is 0. */

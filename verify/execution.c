@@ -172,13 +172,8 @@ static tp_finding trap_finding(tp_arena *a, const tp_case_result *r)
         tp_push(a, w->step, t->coordinates.at[i]);
     f.witness = w;
     const tp_rule *rule = tp_rule_find(tp_str_c(t->rule));
-    if (rule && rule->trap_help)
-        f.help = tp_str_c(rule->trap_help);
-    if (strcmp(t->rule, TP_RULE_UNDEFINED_SOURCE) == 0)
-        f.help = t->origin.n
-                     ? TP_S("say what masked-off lanes hold: `load(..., other=0)`")
-                     : TP_S("before the cast, clip to what the integer holds and keep nan out: `0 / 0` is one, so "
-                            "a divisor that may be 0 needs a least value, as in `maximum(s, 1e-12)`");
+    if (rule)
+        f.help = tp_trap_help(rule, t->origin);
     return f;
 }
 

@@ -21,6 +21,7 @@ typedef struct tp_rule {
     const char *bad, *good; /* snippets of a spec */
     const char *jax;        /* what JAX does with the bad one */
     const char *trap_help;  /* what mends most kernels that trap so; or NULL */
+    const char *made_help;  /* the same where what is undefined was born in no operand: an instruction made it; or NULL */
     void (*check)(tp_analysis *a);
 } tp_rule;
 
@@ -39,6 +40,9 @@ typedef struct tp_trapped {
  * ran to the end (a contradiction), -1: cannot say. `out`, unless NULL, is
  * what it trapped with, this rule or another. */
 typedef int (*tp_replay)(void *ctx, const tp_kernel *k, const int64_t *env, const char *rule, tp_trapped *out);
+
+/* What the rule advises where a case traps; `origin` as in tp_trapped. Empty: nothing. */
+tp_str tp_trap_help(const tp_rule *rule, tp_str origin);
 
 typedef struct tp_memory_row {
     tp_str name;

@@ -41,6 +41,12 @@ tp_finding *tp_advise(tp_analysis *a, tp_str subject, tp_loc loc, tp_str message
     return f;
 }
 
+tp_str tp_trap_help(const tp_rule *rule, tp_str origin)
+{
+    const char *help = !origin.n && rule->made_help ? rule->made_help : rule->trap_help;
+    return help ? tp_str_c(help) : (tp_str){NULL, 0};
+}
+
 void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
 {
     f->message = trap->message;
@@ -50,8 +56,8 @@ void tp_say_trap(const tp_rule *rule, const tp_trapped *trap, tp_finding *f)
     f->witness->detail = (tp_str){NULL, 0};
     for (uint32_t i = 0; i < trap->step.len; i++)
         tp_push(trap->arena, f->witness->step, trap->step.at[i]);
-    if (rule->trap_help)
-        f->help = tp_str_c(rule->trap_help);
+    tp_str help = tp_trap_help(rule, trap->origin);
+    f->help = help.n ? help : f->help;
 }
 
 bool tp_is_violated(const tp_analysis *a, const char *rule, const tp_loc *at)

@@ -118,7 +118,7 @@ static tp_str stored_text(const accumulator *x, const tp_statement *s)
 static bool look(const tp_statement *s, void *ctx)
 {
     accumulator *x = ctx;
-    if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
+    if (tp_computed(s)) {
         x->made[s->inst->out] = s->inst;
         if ((s->inst->prim == TP_P_MAXIMUM || s->inst->prim == TP_P_MINIMUM) && takes(x, s->inst))
             x->any = s->inst->prim;

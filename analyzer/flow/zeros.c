@@ -7,41 +7,33 @@ static bool multiplies(const tp_inst *i)
     return i->prim == TP_P_MUL || i->prim == TP_P_DOT;
 }
 
-typedef struct marking {
-    flow *f;
-    bool changed;
-} marking;
-
-static void mark(marking *m, tp_vid v)
+static bool mark(flow *f, tp_vid v)
 {
-    m->changed |= !m->f->settles[v];
-    m->f->settles[v] = true;
+    bool is_new = !f->settles[v];
+    f->settles[v] = true;
+    return is_new;
 }
 
 static bool mark_arguments(const tp_statement *s, void *ctx)
 {
-    marking *m = ctx;
-    const flow *f = m->f;
-    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
+    flow *f = ctx;
+    bool found = false;
+    const tp_inst *i = tp_computed(s);
     if (s->kind == TP_ASSIGN && f->settles[s->var])
-        mark(m, s->value);
+        found |= mark(f, s->value);
     for (uint32_t a = 0; i && a < 2 && multiplies(i); a++)
         if (f->bounded[i->args[1 - a]])
-            mark(m, i->args[a]);
+            found |= mark(f, i->args[a]);
     for (uint32_t a = 0; i && a < i->nargs && f->settles[i->out]; a++)
-        mark(m, i->args[a]);
-    return false;
+        found |= mark(f, i->args[a]);
+    return found;
 }
 
 void flow_find_bounded(flow *f)
 {
-    marking m = {f, true};
     f->bounded = tp_bounded_values(f->a->arena, f->a->p, f->p);
     f->settles = TP_NEWN(f->a->arena, bool, f->p->values.len + 1);
-    while (m.changed) {
-        m.changed = false;
-        tp_region_any(&f->p->statements, mark_arguments, &m);
-    }
+    tp_region_settle(&f->p->statements, mark_arguments, f);
 }
 
 /* Guards of which the first may be missing: nowhere. */

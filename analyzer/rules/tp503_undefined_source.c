@@ -28,5 +28,8 @@ const tp_rule tp_rule_tp503_undefined_source = {
     .jax = "Nothing is reported: interpret=True loads the masked-off lanes anyway. The TPU interpreter and the TPU "
            "lowering "
            "have no masked loads; on GPUs the lanes stay undefined.",
+    .trap_help = "say what masked-off lanes hold: `load(..., other=0)`",
+    .made_help = "before the cast, clip to what the integer holds and keep nan out: `0 / 0` is one, so a divisor that "
+                 "may be 0 needs a least value, as in `maximum(s, 1e-12)`",
     .check = check,
 };

@@ -33,7 +33,7 @@ typedef struct turning {
 static bool note_within(const tp_statement *s, void *ctx)
 {
     turning *t = ctx;
-    if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+    if (tp_computed(s))
         t->within[s->inst->out] = t->loops;
     if (s->kind == TP_LOOP || s->kind == TP_ASSIGN)
         t->within[s->var] = t->loops;

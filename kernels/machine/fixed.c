@@ -14,7 +14,7 @@ static void find_fixed(tp_machine *m, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
         const tp_statement *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
+        if (tp_computed(s)) {
             bool fixed = !looks_outside(s->inst->prim);
             for (uint32_t a = 0; a < s->inst->nargs; a++)
                 fixed &= m->fixed[s->inst->args[a]] != TP_VARIES;

@@ -54,7 +54,7 @@ enum { NOT_KNOWN, IS_PURE, NOT_PURE };
 static bool note_pure(const tp_statement *s, void *machine)
 {
     tp_machine *m = machine;
-    if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+    if (tp_computed(s))
         m->pure[s->inst->out] = tp_is_pure(m, s->inst) ? IS_PURE : NOT_PURE;
     return false;
 }

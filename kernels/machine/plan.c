@@ -24,7 +24,7 @@ static tp_manner manner_of(const tp_machine *m, const tp_inst *i)
 static bool note(const tp_statement *s, void *ctx)
 {
     const planning *x = ctx;
-    if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+    if (tp_computed(s))
         x->out->values[s->inst->out] = manner_of(&x->m, s->inst);
     return false;
 }

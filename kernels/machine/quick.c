@@ -63,7 +63,7 @@ static void find(tp_machine *m, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
         const tp_statement *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && s->inst->out >= 0) {
+        if (tp_computed(s)) {
             m->quick[s->inst->out] = quick_of(m, s->inst);
             m->due[s->inst->out] = m->quick[s->inst->out].due;
         }

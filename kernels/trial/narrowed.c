@@ -11,7 +11,7 @@ typedef struct narrowing {
     const tp_program *p;
     bool *rounded; /* by value: arithmetic may have rounded it; */
     bool *few;     /* ... it comes of a number of few bits, of the kind that is looked for */
-    bool more, decides;
+    bool decides;
 } narrowing;
 
 static bool is_narrow(tp_dtype d)
@@ -27,10 +27,11 @@ static bool rounds(const tp_inst *i)
            (info->class == TP_CLASS_ELEMENTWISE && info->rounding.kind != TP_ROUND_EXACT);
 }
 
-static void mark(narrowing *x, bool *marks, tp_vid v, bool marked)
+static bool mark(bool *marks, tp_vid v, bool marked)
 {
-    x->more |= marked && !marks[v];
+    bool is_new = marked && !marks[v];
     marks[v] |= marked;
+    return is_new;
 }
 
 static bool any_of(const bool *marks, const tp_inst *i)
@@ -44,11 +45,10 @@ static bool any_of(const bool *marks, const tp_inst *i)
 static bool trace_rounding(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
+    const tp_inst *i = tp_computed(s);
     if (s->kind == TP_ASSIGN)
-        mark(x, x->rounded, s->var, x->rounded[s->value]);
-    else if (s->kind == TP_COMPUTE && s->inst->out >= 0)
-        mark(x, x->rounded, s->inst->out, rounds(s->inst) || any_of(x->rounded, s->inst));
-    return false;
+        return mark(x->rounded, s->var, x->rounded[s->value]);
+    return i && mark(x->rounded, i->out, rounds(i) || any_of(x->rounded, i));
 }
 
 /* Does it decide by its arguments, as a comparison, or a cast of floats to integers? */
@@ -62,41 +62,31 @@ static bool decides(const narrowing *x, const tp_inst *i)
 static bool trace_narrowing(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
-    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
+    const tp_inst *i = tp_computed(s);
     if (s->kind == TP_ASSIGN)
-        mark(x, x->few, s->var, x->few[s->value] && !x->rounded[s->var]);
+        return mark(x->few, s->var, x->few[s->value] && !x->rounded[s->var]);
     if (!i || any_of(x->rounded, i))
         return false;
     bool narrowed = any_of(x->few, i), casts = i->prim == TP_P_CAST && is_narrow((tp_dtype)i->integer);
     x->decides |= narrowed && decides(x, i);
-    mark(x, x->few, i->out, !rounds(i) && (narrowed || casts));
-    return false;
+    return mark(x->few, i->out, !rounds(i) && (narrowed || casts));
 }
 
 /* `few`: arithmetic has rounded it, too. */
 static bool trace_blurring(const tp_statement *s, void *ctx)
 {
     narrowing *x = ctx;
-    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 ? s->inst : NULL;
+    const tp_inst *i = tp_computed(s);
     if (s->kind == TP_ASSIGN)
-        mark(x, x->few, s->var, x->few[s->value]);
+        return mark(x->few, s->var, x->few[s->value]);
     if (!i)
         return false;
     bool blurred = any_of(x->few, i), casts = i->prim == TP_P_CAST,
          narrow = is_narrow(casts ? (tp_dtype)i->integer : x->p->values.at[i->out].dtype);
     x->decides |= blurred && decides(x, i);
-    mark(x, x->few, i->out,
-         tp_is_float(x->p->values.at[i->out].dtype) &&
-             (blurred || (narrow && (rounds(i) || (casts && any_of(x->rounded, i))))));
-    return false;
-}
-
-static void trace(narrowing *x, bool (*visit)(const tp_statement *s, void *ctx))
-{
-    do {
-        x->more = false;
-        tp_region_any(&x->p->statements, visit, x);
-    } while (x->more && !x->decides);
+    return mark(x->few, i->out,
+                tp_is_float(x->p->values.at[i->out].dtype) &&
+                    (blurred || (narrow && (rounds(i) || (casts && any_of(x->rounded, i))))));
 }
 
 /* Does the reference decide by numbers of few bits that `visit` finds? */
@@ -107,8 +97,8 @@ static bool decides_by(tp_arena *work, const tp_kernel *k, bool (*visit)(const t
         return false;
     narrowing x = {
         .p = p, .rounded = TP_NEWN(work, bool, p->values.len + 1), .few = TP_NEWN(work, bool, p->values.len + 1)};
-    trace(&x, trace_rounding);
-    trace(&x, visit);
+    tp_region_settle(&p->statements, trace_rounding, &x);
+    tp_region_settle(&p->statements, visit, &x);
     return x.decides;
 }
 

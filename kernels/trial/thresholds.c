@@ -66,7 +66,7 @@ static void trace(tracing *x, const tp_region *r)
 {
     for (uint32_t n = 0; n < r->len; n++) {
         const tp_statement *s = &r->at[n];
-        if (s->kind == TP_COMPUTE && s->inst->out >= 0)
+        if (tp_computed(s))
             trace_inst(x, s->inst);
         if (s->kind == TP_ASSIGN)
             note_start(&x->start[s->var], constant_of(x, s->value));

@@ -6,15 +6,14 @@
 typedef struct tracing {
     const tp_program *p;
     bool *counts; /* by value: an output is computed from its number */
-    bool more;
 } tracing;
 
-static void count(tracing *x, tp_vid v)
+static bool count(tracing *x, tp_vid v)
 {
-    if (v < 0 || x->counts[v])
-        return;
-    x->counts[v] = true;
-    x->more = true;
+    bool is_new = v >= 0 && !x->counts[v];
+    if (is_new)
+        x->counts[v] = true;
+    return is_new;
 }
 
 /* What only decides says nothing about how exact the result is: a count of what is above 0. */
@@ -26,25 +25,20 @@ static bool passes(const tp_inst *i, uint32_t a)
 static bool trace(const tp_statement *s, void *ctx)
 {
     tracing *x = ctx;
-    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 && x->counts[s->inst->out] ? s->inst : NULL;
-    for (uint32_t a = 0; i && a < i->nargs; a++)
-        if (passes(i, a))
-            count(x, i->args[a]);
-    if (s->kind == TP_ASSIGN && x->counts[s->var])
-        count(x, s->value);
-    return false;
+    const tp_inst *i = tp_computed(s);
+    bool found = s->kind == TP_ASSIGN && x->counts[s->var] && count(x, s->value);
+    for (uint32_t a = 0; i && x->counts[i->out] && a < i->nargs; a++)
+        found |= passes(i, a) && count(x, i->args[a]);
+    return found;
 }
 
 /* By value of the reference. */
 static bool *numbers_that_count(tp_arena *a, const tp_kernel *k, const tp_program *p)
 {
-    tracing x = {p, TP_NEWN(a, bool, p->values.len + 1), true};
+    tracing x = {p, TP_NEWN(a, bool, p->values.len + 1)};
     for (uint32_t o = 0; o < k->noutputs; o++)
         count(&x, p->operand_value[k->ninputs + o]);
-    while (x.more) {
-        x.more = false;
-        tp_region_any(&p->statements, trace, &x);
-    }
+    tp_region_settle(&p->statements, trace, &x);
     return x.counts;
 }
 
@@ -97,27 +91,23 @@ static bool trace_condition(const tp_statement *s, void *ctx)
 {
     conditions *c = ctx;
     tracing *x = &c->made;
-    const tp_inst *i = s->kind == TP_COMPUTE && s->inst->out >= 0 && x->counts[s->inst->out] ? s->inst : NULL;
-    if (s->kind == TP_WHILE || (s->kind == TP_ASSIGN && x->counts[s->var]))
-        count(x, s->value);
-    for (uint32_t a = 0; i && a < i->nargs; a++) {
+    const tp_inst *i = tp_computed(s);
+    bool found = (s->kind == TP_WHILE || (s->kind == TP_ASSIGN && x->counts[s->var])) && count(x, s->value);
+    for (uint32_t a = 0; i && x->counts[i->out] && a < i->nargs; a++) {
         tp_dtype d = x->p->values.at[i->args[a]].dtype;
-        if (d == TP_BOOL)
-            count(x, i->args[a]);
+        found |= d == TP_BOOL && count(x, i->args[a]);
         c->floats |= tp_prim_compares(i->prim) && tp_is_float(d);
     }
-    return false;
+    return found;
 }
 
 bool tp_approximates(const tp_kernel *k)
 {
     tp_arena *work = k->body ? tp_arena_child(k->arena) : NULL;
-    conditions c = {.made = {.p = k->body, .more = work != NULL}};
-    if (work)
+    conditions c = {.made = {.p = k->body}};
+    if (work) {
         c.made.counts = TP_NEWN(work, bool, k->body->values.len + 1);
-    while (c.made.more) {
-        c.made.more = false;
-        tp_region_any(&k->body->statements, trace_condition, &c);
+        tp_region_settle(&k->body->statements, trace_condition, &c);
     }
     tp_arena_free(work);
     return c.floats;
