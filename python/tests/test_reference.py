@@ -47,6 +47,15 @@ def test_constants_in_other_words():
     assert done.returncode == 0 and "all sizes  proven" in done.stdout, done.stdout
 
 
+def test_a_branch_that_bounds_leave_is_not_written():
+    """JAX computes `at + 128` in case an index counts from the end."""
+    fn = kernels.body_of(lambda at, x: x[...] * at[...].astype(jnp.float32))
+    args = jnp.arange(8, dtype=jnp.int32).reshape(8, 1), kernels.array(8, 128)
+    report = tileproof.verify(fn, lambda at, x: x * jnp.take_along_axis(x, at, axis=1), *args)
+    program = report.specs[0]["reference"]
+    assert "iota" in " ".join(program) and "+ 128" not in " ".join(program), program
+
+
 def test_arguments_in_another_order():
     def fn(b, a):
         return kernels.CALLS["matmul"][0](a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from . import jaxpr as jx
@@ -179,7 +180,18 @@ def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tu
     writer.refuse("the reference")
     for output, value in zip(outputs, results, strict=True):
         writer.line(f"{output['name']} = {writer.typed(value)}")
-    spec["reference"] = writer.lines
+    spec["reference"] = _read_later(writer.lines, {o["name"] for o in outputs})
+
+
+def _read_later(lines: list[str], results: set[str]) -> list[str]:
+    """The program without values that nothing reads: where bounds decide a select, what it would have chosen else."""
+    statements, read, dead = ast.parse("\n".join(lines)).body, set(results), set[int]()
+    for s in reversed(statements):
+        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id not in read:
+            dead.update(range(s.lineno, (s.end_lineno or s.lineno) + 1))
+        else:
+            read.update(n.id for n in ast.walk(s) if isinstance(n, ast.Name))
+    return [line for n, line in enumerate(lines, 1) if n not in dead]
 
 
 def _share(spec: dict[str, Any], first: str, name: str) -> bool:
