@@ -16,6 +16,10 @@ done
 for folder in $(find tests -mindepth 1 -maxdepth 1 -type d | sort); do
     grep -q "^|.*\`${folder#tests/}/" tests/README.md || say "$folder/: no question of tests/README.md names it"
 done
+for program in tests/unit/test_*.c tests/attack/test_*.c; do
+    name=$(basename "$program" .c)
+    grep -q "$name\b" tests/README.md || say "$program: tests/README.md does not say what it holds"
+done
 for spec in tests/rules/*/*.tile.json; do
     grep -q '"x-test"' "$spec" || say "$spec: no x-test, so it expects nothing"
 done
