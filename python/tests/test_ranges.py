@@ -178,7 +178,7 @@ def test_tables_of_which_only_the_shape_is_given():
     ask = lambda **given: tileproof.verify(gathered, lambda rows, table: table[rows], *shapes, **given)  # noqa: E731
     free = ask()
     assert not free.ok and [f.rule for f in free.of("violated")] == ["TP101"] and any("open" in t for t in free.assumed)
-    assert 'declare what `row` holds: values={"row": (0, 49)}' in str(free), free
+    assert 'declare what `row` holds: `values={"row": (0, 49)}`' in str(free), free
     within = ask(values={"row": (0, 49)})
     assert within.ok and not within.assumed and ("all sizes", "proven") in [(t.name, t.verdict) for t in within.tiers], within
     assert not ask(values={"row": (0, 50)}).ok

@@ -63,6 +63,7 @@ def main() -> None:
 
 
 def run(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the program with these arguments, and `text` as its standard input. Raises NotFound where there is none."""
     path = program()
     return subprocess.run([path, *arguments], input=text, capture_output=True, text=True, check=False, env={**os.environ, **_environment(path)})
 

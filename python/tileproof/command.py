@@ -71,6 +71,7 @@ def function(name: str) -> Any:
 
 
 def write(specs: list[dict[str, Any]], folder: pathlib.Path | None) -> None:
+    """Write the specs into the folder, each as a file of its name, or to standard output."""
     from . import binary
 
     names: dict[str, int] = {}
@@ -114,6 +115,7 @@ def traced(script: str, arguments: list[str], specs: dict[str, dict[str, Any]]) 
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The command `tileproof-jax`; the program calls it for import-jax and trace. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="tileproof-jax", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     i = commands.add_parser("import", help="specs of every pallas_call that a function reaches")

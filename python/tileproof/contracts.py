@@ -12,10 +12,12 @@ MARK = "inferred"  # ids of proposed contracts begin with it, and proofs cite th
 
 
 def cdiv(a: int, b: int) -> int:
+    """a / b, rounded up."""
     return -(-a // b)
 
 
 def next_power_of_2(n: int) -> int:
+    """The least power of 2 that is not below n."""
     return 1 << (n - 1).bit_length()
 
 

@@ -28,10 +28,12 @@ def here() -> Mesh:
 
 
 def count(mesh: Mesh) -> int:
+    """How many devices the mesh has."""
     return math.prod(n for _, n in mesh)
 
 
 def sizes(mesh: Mesh) -> tuple[int, ...]:
+    """How many it has along each axis."""
     return tuple(n for _, n in mesh)
 
 

@@ -181,6 +181,7 @@ def tpu_params(p: dict[str, Any], place: str | None = None) -> Any:
 
 
 def compiler_param(p: dict[str, Any], key: str) -> Any:
+    """The field of the call's compiler_params; None: it has none."""
     return getattr(tpu_params(p), key, None)
 
 

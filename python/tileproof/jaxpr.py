@@ -44,6 +44,7 @@ def consts_of(j: Any) -> list[Any]:
 
 
 def equations(j: Any) -> list[Any]:
+    """The equations of a jaxpr, open or closed."""
     return list(open_jaxpr(j).eqns)
 
 
@@ -69,14 +70,17 @@ def called(eqn: Any) -> Any:
 
 
 def is_literal(atom: Any) -> bool:
+    """Is it a constant in place of a variable?"""
     return isinstance(atom, Literal) or hasattr(atom, "val")
 
 
 def is_dropped(var: Any) -> bool:
+    """Is it a result that nothing reads?"""
     return type(var).__name__ == "DropVar"
 
 
 def is_ref(aval: Any) -> bool:
+    """Is it the type of a ref?"""
     return hasattr(aval, "inner_aval") and type(aval).__name__.endswith("Ref")
 
 
@@ -111,6 +115,7 @@ def uses(j: Any, number: int) -> bool:
 
 
 def dtype_name(aval: Any) -> str:
+    """The name of the dtype, as the spec has it: float32."""
     return str(getattr(aval, "dtype", aval))
 
 
@@ -367,6 +372,7 @@ def shape_of(aval: Any) -> Any:
 
 
 def leaves(args: Any) -> list[Any]:
+    """The arrays of nested arguments, in JAX's order."""
     return jax.tree_util.tree_leaves(args)
 
 

@@ -37,6 +37,8 @@ KNOWN = {
 
 @dataclasses.dataclass
 class Opinion:
+    """What one judge says of a spec."""
+
     judge: str
     says: str  # accepts, rejects, unknown, equal, differs, runs, traps, raises, hangs, dies, absent
     detail: str = ""
@@ -205,6 +207,7 @@ def _compiled(name: str, says: str, detail: str) -> Opinion:
 # ---- tileproof ----
 
 def emit(path: str) -> Function:
+    """The Python that the program emits for the spec. Raises TileproofError."""
     emitted = binary.run("emit", "pallas", path)
     if emitted.returncode:
         raise TileproofError(emitted.stderr.strip())
@@ -315,6 +318,7 @@ def _remarks(opinions: list[Opinion], answers: dict[str, list[tuple[str, str]]],
 
 
 def print_matrix(path: str, seconds: float = SECONDS, most: int = 1 << 30) -> int:
+    """Print what each judge says of the spec. Returns the exit code."""
     opinions, remarks = judge(path, seconds, most)
     width = max(len(o.judge) for o in opinions)
     print(path)

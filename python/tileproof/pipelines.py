@@ -106,6 +106,7 @@ class Pipeline:
 
 
 def is_pipeline(eqn: Any) -> bool:
+    """Is the equation a pltpu.emit_pipeline?"""
     return eqn.primitive.name == "emit_pipeline"
 
 

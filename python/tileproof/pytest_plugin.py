@@ -104,6 +104,8 @@ class SpecItem(pytest.Item):
 
 
 class RuleItem(SpecItem):
+    """The findings of one rule, or of the execution, of one spec."""
+
     def runtest(self) -> None:
         o = self.outcome()
         if o.spec is None:
@@ -118,6 +120,8 @@ class RuleItem(SpecItem):
 
 
 class TierItem(SpecItem):
+    """One tier of the equivalence of one spec."""
+
     def runtest(self) -> None:
         o = self.outcome()
         compared = o.spec and o.spec.get("equivalence")

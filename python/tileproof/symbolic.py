@@ -33,6 +33,8 @@ Sizes = dict[str, int]
 
 @dataclasses.dataclass(frozen=True)
 class Formula:
+    """A number of a spec as an expression over sizes: its text, and its value at given sizes."""
+
     text: str
     value: Callable[[Sizes], Any]
     atom: bool = True

@@ -125,10 +125,12 @@ def number(value: Any, dtype: str) -> Value:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
+    """The shape as a tuple of the language: (8,), (8, 128)."""
     return "(" + ", ".join(str(int(d)) for d in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
 def axes_text(axes: tuple[int, ...]) -> str:
+    """Axes as the language takes them: a number, or a tuple of several."""
     return str(axes[0]) if len(axes) == 1 else shape_text(axes)
 
 
