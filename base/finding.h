@@ -93,8 +93,8 @@ typedef TP_VEC(tp_edit) tp_edits;
 tp_str tp_apply_edits(tp_arena *a, tp_str text, const tp_edits *edits);
 typedef struct tp_fix {
     tp_str title;
-    tp_edits edits; /* ascending, apart */
-    tp_str requires; /* the fact that it adds to "where": it gives up sizes for which the kernel was meant; empty: none */
+    tp_edits edits;  /* ascending, apart */
+    tp_str requires; /* what it adds to "where", giving up sizes for which the kernel was meant; empty: nothing */
 } tp_fix;
 
 typedef struct tp_finding {

@@ -32,9 +32,8 @@ static bool trace(const tp_statement *s, void *ctx)
 
 bool *tp_comes_of(tp_arena *a, const tp_kernel *k, const tp_program *p, int input)
 {
-    tracing x = {.input = input,
-                 .from = TP_NEWN(a, bool, p->values.len + 1),
-                 .kept = TP_NEWN(a, bool, tp_noperands(k) + 1)};
+    tracing x = {
+        .input = input, .from = TP_NEWN(a, bool, p->values.len + 1), .kept = TP_NEWN(a, bool, tp_noperands(k) + 1)};
     for (uint32_t i = 0; i < k->ninputs; i++)
         if (input < 0 || tp_array_of(k, i) == (uint32_t)input) {
             x.kept[i] = true;

@@ -21,7 +21,7 @@ typedef struct tp_rule {
     const char *bad, *good; /* snippets of a spec */
     const char *jax;        /* what JAX does with the bad one */
     const char *trap_help;  /* what mends most kernels that trap so; or NULL */
-    const char *made_help;  /* the same where what is undefined was born in no operand: an instruction made it; or NULL */
+    const char *made_help;  /* the same where no operand holds what is undefined, as a cast made it; or NULL */
     void (*check)(tp_analysis *a);
 } tp_rule;
 

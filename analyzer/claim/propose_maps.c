@@ -49,8 +49,9 @@ bool tp_propose_map_order(tp_analysis *a, tp_finding *f, const tp_claim *c, cons
             !meets(a, c, o, e, o->dims[d].index))
             continue;
         tp_str map = map_text(a, o, d, o->dims[e].index, e, o->dims[d].index);
-        f->help = tp_message(a, "the index map of `%.*s` is in another order: `%.*s` meets the array in these dimensions",
-                             TP_FMT(o->name), TP_FMT(map));
+        f->help =
+            tp_message(a, "the index map of `%.*s` is in another order: `%.*s` meets the array in these dimensions",
+                       TP_FMT(o->name), TP_FMT(map));
         propose_exchange(a, f, tp_message(a, "use the index_map `%.*s`", TP_FMT(map)), o->dims[d].index_loc,
                          o->dims[e].index_loc);
         return true;
@@ -126,7 +127,8 @@ static void propose_index(tp_analysis *a, tp_finding *f, const tp_operand *o, ui
 {
     tp_edit edit = tp_edit_expr(a, o->dims[d].index_loc, tp_text(a, index));
     if (!tp_same(index, o->dims[d].index))
-        tp_propose(a, f, tp_message(a, "use the index_map `%.*s`", TP_FMT(map_text(a, o, d, index, d, index))), &edit, 1);
+        tp_propose(a, f, tp_message(a, "use the index_map `%.*s`", TP_FMT(map_text(a, o, d, index, d, index))), &edit,
+                   1);
 }
 
 void tp_propose_axis(tp_analysis *a, tp_finding *f, const tp_operand *o)

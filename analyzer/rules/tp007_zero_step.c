@@ -30,8 +30,8 @@ static void check_axis(tp_analysis *a, const tp_axis *x)
         fixed.goal = n.op == TP_E_FLOORDIV ? mk(a, TP_E_GE, mk(a, TP_E_CDIV, n.a, n.b), num(a, 1)) : num(a, 0);
         if (tp_claim_decide(a, &fixed).verdict != TP_PROVEN)
             continue;
-        f->help = tp_message(a, "use `cdiv(%.*s, %.*s)` (re-checked: then at least one step)",
-                             TP_FMT(tp_text(a, n.a)), TP_FMT(tp_text(a, n.b)));
+        f->help = tp_message(a, "use `cdiv(%.*s, %.*s)` (re-checked: then at least one step)", TP_FMT(tp_text(a, n.a)),
+                             TP_FMT(tp_text(a, n.b)));
         tp_propose_expr(a, f, x->steps_loc, tp_text(a, mk(a, TP_E_CDIV, n.a, n.b)));
     }
     if (all.verdict != TP_VIOLATED)

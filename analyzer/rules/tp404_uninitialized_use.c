@@ -21,7 +21,8 @@ const tp_rule tp_rule_tp404_uninitialized_use = {
     .good = "\"if k == 0:\", \"    acc[...] = 0\"",
     .jax = "Nothing is reported at any stage. Both interpreters start with NaN for floats and with an extreme integer, "
            "so that integer kernels look right.",
-    .trap_help = "initialise it before it is read: in the first step on each block, where the reduction axis is 0, or in "
-                 "every step where each has a block of its own",
+    .trap_help =
+        "initialise it before it is read: in the first step on each block, where the reduction axis is 0, or in "
+        "every step where each has a block of its own",
     .check = check,
 };

@@ -21,7 +21,8 @@ const tp_rule tp_rule_tp501_padding_leak = {
     .bad = "\"acc[...] += dot(x[...], y[...], ...)\"   with K not a multiple of the block",
     .good = "\"a = where(k * bk + iota(int32, (bm, bk), 1) < K, x[...], 0)\" before the dot",
     .jax = "Nothing is reported at any stage. interpret=True pads with NaN for floats; integers look right by luck.",
-    .trap_help = "mask the edge before it is used: `where(k * bk + iota(int32, shape, dim) < K, x[...], 0)`; multiplying "
-                 "by a mask does not remove it",
+    .trap_help =
+        "mask the edge before it is used: `where(k * bk + iota(int32, shape, dim) < K, x[...], 0)`; multiplying "
+        "by a mask does not remove it",
     .check = check,
 };
