@@ -211,6 +211,8 @@ static tp_str why_not_finite(double got)
                       : TP_S("infinity comes from an overflow, a division by 0, or log(0)");
 }
 
+#define CLOSE 1e-6 /* relative: more than rounding leaves of float32, less than anybody sees */
+
 static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
 {
     const tp_output_diff *d = worst_output(r, false);
@@ -250,7 +252,7 @@ static tp_finding difference_finding(tp_arena *a, const tp_case_result *r)
         f.help =
             TP_S("a sign is wrong, or it is that of a zero: -0.0 in the one, 0.0 in the other. Compute the divisor "
                  "as the reference does, or keep it away from 0 in both");
-    } else if (numbers && isfinite(got) && d->max_rel < 1e-6)
+    } else if (numbers && isfinite(got) && d->max_rel < CLOSE && fabs(got - want) < CLOSE * fabs(want))
         f.note = TP_S("the numbers are close, but rounding does not explain the difference");
     else if (r->the_case->near)
         f.note =

@@ -20,6 +20,7 @@ const tp_rule tp_rule_tp502_dma_semaphore = {
     .good = "\"copy_start(x[...], buf[...], sem)\", \"copy_wait(x[...], buf[...], sem)\"",
     .jax = "The TPU interpreter looks at semaphores when the kernel ends, and waits for ever where nobody signals; "
            "interpret=True executes copies where they are started and notices nothing.",
-    .trap_help = "start and wait for the same copies under the same conditions, on the same semaphore",
+    .trap_help = "start and wait for the same copies under the same conditions, on the same semaphore, and within one "
+                 "step of each parallel axis",
     .check = check,
 };

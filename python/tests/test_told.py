@@ -334,3 +334,12 @@ def test_no_accumulator_is_blamed_where_nothing_adds_up():
 
     finding = found(tileproof.verify(lambda x: pl.pallas_call(body, grid=(2,), in_specs=[rows], out_specs=rows, out_shape=x)(x), naive, x), "TP701")
     assert "accumulator" not in finding.help, finding
+
+
+def test_a_truth_that_turned_is_not_close():
+    """1 in place of 0, wherever the two differ: of a 0 no number is a small part."""
+    def kernel(x):
+        return pl.pallas_call(lambda x_ref, o_ref: o_ref.__setitem__(..., jnp.where(x_ref[...] >= 3, 1, 0)), out_shape=x)(x)
+
+    text = str(tileproof.verify(kernel, lambda x: (x == 3).astype(jnp.int32), jnp.arange(1024, dtype=jnp.int32).reshape(8, 128) % 9))
+    assert "is 1, the reference says 0" in text and "write `==` in place of `>=`" in text and "close" not in text, text
