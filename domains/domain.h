@@ -171,6 +171,7 @@ static inline tp_domain *tp_field_new(tp_arena *a, tp_field_options o)
 typedef struct tp_field_log {
     bool oracle;             /* a maximum was answered by the oracle */
     bool tags;               /* a function was taken as uninterpreted */
+    bool tied;               /* a maximum followed the order of numbers, two of which tie */
     bool approximate;        /* a constant was cut to 24 bits */
     bool overflow;           /* a computed number is infinite, of operands that are not: what it decides is not so */
     const char *unsupported; /* first primitive that the domain does not model, or NULL */

@@ -619,14 +619,13 @@ static uint64_t group_extreme(field *f, tp_prim p, const tp_lanes *a, size_t bas
 {
     uint64_t set = 0, best = 0, last = TP_FIELD_UNKNOWN;
     double most = 0;
-    bool all_same = true; /* of the finite ones */
+    bool all_same = true, tied = false; /* of the finite ones; of the extreme ones */
     if (!f->options.ordered && is_row(a, g) && set_of_row(a, base, g->nin, &set))
         return ask_oracle(f, p, set);
     set = 0;
     for (size_t t = 0; t < g->nin; t++) {
-        size_t i = base + g->offset[t];
-        uint64_t w = element(a, i);
-        double v = tp_lane(a, i);
+        uint64_t w = element(a, base + g->offset[t]);
+        double v = tp_lane(a, base + g->offset[t]);
         if (w == TP_FIELD_UNKNOWN)
             return w;
         if (isfinite(v)) {
@@ -634,14 +633,13 @@ static uint64_t group_extreme(field *f, tp_prim p, const tp_lanes *a, size_t bas
             last = w;
             set += tp_mix(tp_p_of(w));
         }
-        if (t == 0 || (p == TP_P_MAX ? v > most : v < most) || (v == most && tp_p_of(w) > tp_p_of(best))) {
-            most = v;
-            best = w;
-        }
+        bool beyond = t == 0 || (p == TP_P_MAX ? v > most : v < most), same = !beyond && v == most;
+        tied = !beyond && (tied || (same && tp_p_of(w) != tp_p_of(best)));
+        best = beyond || (same && tp_p_of(w) > tp_p_of(best)) ? w : best;
+        most = beyond ? v : most;
     }
-    if (f->options.ordered || all_same || !isfinite(most))
-        return best;
-    return ask_oracle(f, p, set);
+    f->log.tied |= tied && f->options.ordered && isfinite(most);
+    return f->options.ordered || all_same || !isfinite(most) ? best : ask_oracle(f, p, set);
 }
 
 static uint64_t fold_group(field *f, tp_prim p, const tp_lanes *a, size_t base, const tp_groups *g)

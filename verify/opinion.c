@@ -113,6 +113,7 @@ static tp_demand_value value_once(asking *x, const tp_look *p, int side, uint64_
     here.work = tp_arena_child_limited(x->work, (size_t)WORK_MIB << 20);
     tp_domain *d = oracle ? residues(x, here.work, oracle, ordered) : tp_rounding_new(here.work);
     tp_demand_value v = tp_demand_element(evaluator(&here, p, side, d, family, seed), p->output, p->at);
+    v.tied |= oracle && tp_field_log_of(d)->tied;
     v.why = v.why.n ? tp_printf(x->work, "%.*s", TP_FMT(v.why)) : v.why;
     tp_arena_free(here.work);
     return v;

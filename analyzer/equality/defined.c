@@ -102,8 +102,7 @@ static sign sign_by_absolute(summary *s, const sum *a)
     return ANY_SIGN;
 }
 
-/* Are the points of two folds the same? */
-static bool is_over_points(const atom *f, const atom *g)
+bool fold_over_points(const atom *f, const atom *g)
 {
     bool same = f->counters == g->counters && f->nguards == g->nguards;
     for (uint32_t k = 0; same && k < f->counters; k++)
@@ -124,7 +123,7 @@ static bool is_minus_largest(summary *s, uint32_t exponent, uint32_t x, const at
         if (f.kind != ATOM_FOLD || f.prim != TP_P_MAX || e.at[0].factor[i].power != 1 ||
             product_sign(s, &scale) != ABOVE_0)
             continue;
-        if (is_over_points(&f, points) && sum_multiply(s, sum_intern(s, &scale, 1), f.arg[0]) == x)
+        if (fold_over_points(&f, points) && sum_multiply(s, sum_intern(s, &scale, 1), f.arg[0]) == x)
             return true;
     }
     return false;
@@ -185,7 +184,7 @@ static bool is_no_less(summary *s, const product *p, const atom *f, uint32_t c2)
     for (uint32_t i = 0; i < p->nfactors && !p->nguards; i++) {
         const atom squares = *atom_get(s, p->factor[i].atom);
         if (squares.kind != ATOM_FOLD || squares.prim != TP_P_SUM || p->factor[i].power != 1 ||
-            !is_over_points(&squares, f) || sum_multiply(s, f->arg[0], f->arg[0]) != squares.arg[0])
+            !fold_over_points(&squares, f) || sum_multiply(s, f->arg[0], f->arg[0]) != squares.arg[0])
             continue;
         product c1 = product_without(p, i);
         uint32_t n = most_points(s, f);

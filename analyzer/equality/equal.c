@@ -436,9 +436,11 @@ bool terms_equal(summary *s, const premises *p, term a, term b, bool reference)
     if (sums_equal(s, p, x, y, MAX_CASES))
         return true;
     uint32_t left = sum_without_nothing(s, p, x), right = sum_without_nothing(s, p, y);
-    if (left == x && right == y)
-        return false;
-    return sums_equal(s, p, left, right, MAX_CASES);
+    if ((left != x || right != y) && sums_equal(s, p, left, right, MAX_CASES))
+        return true;
+    x = sum_with_extremes_out(s, left, true);
+    y = sum_with_extremes_out(s, right, !reference);
+    return (left != x || right != y) && sums_equal(s, p, x, y, MAX_CASES);
 }
 
 /* ---- all of it ---- */

@@ -436,21 +436,110 @@ uint32_t fold_again(summary *s, const atom *f, uint32_t body)
     return body;
 }
 
-/* Is some point in the fold? The first one is tried. */
-bool fold_never_empty(summary *s, const atom *f)
+/* ---- is there a point? ---- */
+
+enum { MAX_PLACES = 6, MAX_TRIES = 16 };
+
+/* Where a counter is looked for. */
+typedef struct places {
+    tp_expr at[MAX_PLACES];
+    uint32_t n;
+} places;
+
+static void add_place(places *r, tp_expr e)
+{
+    bool known = !e.id || r->n == MAX_PLACES;
+    for (uint32_t i = 0; i < r->n && !known; i++)
+        known = tp_same(r->at[i], e);
+    if (!known)
+        r->at[r->n++] = e;
+}
+
+static bool is_counter(const atom *f, tp_expr_node n)
+{
+    bool yes = n.op != TP_E_SYM;
+    for (uint32_t i = 0; i < f->counters && !yes; i++)
+        yes = (uint32_t)n.value == f->counter[i];
+    return yes;
+}
+
+/* Symbols in e that no counter is. */
+static void add_symbols(const summary *s, const atom *f, tp_expr e, places *r)
+{
+    if (!e.id)
+        return;
+    const tp_expr_node n = *tp_expr_get(s->p, e);
+    if (n.op == TP_E_CONST)
+        return;
+    if (n.op == TP_E_SYM && !is_counter(f, n))
+        add_place(r, e);
+    if (n.op == TP_E_SYM)
+        return;
+    add_symbols(s, f, n.a, r);
+    add_symbols(s, f, n.b, r);
+    add_symbols(s, f, n.c, r);
+}
+
+/* The first one; where a condition begins to hold or ends, as at the diagonal of a causal mask; where an index of the
+ * element is, as in its own chunk. */
+static places places_of(summary *s, const atom *f, uint32_t k)
+{
+    places r = {.n = 0};
+    add_place(&r, tp_const(s->p, 0));
+    for (uint32_t i = 0; i < f->nguards; i++) {
+        const tp_expr_node n = *tp_expr_get(s->p, f->guard[i]);
+        tp_expr at = {0};
+        if ((n.op == TP_E_GE || n.op == TP_E_EQ) && tp_expr_mentions(s->p, f->guard[i], f->counter[k]))
+            at = solution(s, n.a, f->counter[k]);
+        for (uint32_t c = 0; c < f->counters && at.id; c++)
+            if (tp_expr_mentions(s->p, at, f->counter[c]))
+                at = (tp_expr){0};
+        add_place(&r, at);
+    }
+    for (uint32_t i = 0; i < f->nguards; i++)
+        if (tp_expr_mentions(s->p, f->guard[i], f->counter[k]))
+            add_symbols(s, f, f->guard[i], &r);
+    return r;
+}
+
+/* Is the point at these places in the fold, for all sizes? */
+static bool has_point(summary *s, const atom *f, const tp_expr *at)
 {
     static const premises nothing = {.n = 0};
     blank b = blank_new(s, 0);
     tp_expr all = tp_const(s->p, 1);
     for (uint32_t i = 0; i < f->counters; i++)
-        b.with[f->counter[i]] = tp_const(s->p, 0);
-    for (uint32_t i = 0; i < f->counters; i++)
+        b.with[f->counter[i]] = at[i];
+    for (uint32_t i = 0; i < f->counters; i++) {
+        all = tp_op2(s->p, TP_E_AND, all, tp_op2(s->p, TP_E_GE, at[i], tp_const(s->p, 0)));
         all = tp_op2(s->p, TP_E_AND, all,
-                     tp_op2(s->p, TP_E_GE, tp_expr_subst(s->p, f->extent[i], b.with, b.room), tp_const(s->p, 1)));
+                     tp_op2(s->p, TP_E_LT, at[i], tp_expr_subst(s->p, f->extent[i], b.with, b.room)));
+    }
     for (uint32_t i = 0; i < f->nguards; i++)
         all = tp_op2(s->p, TP_E_AND, all, tp_expr_subst(s->p, f->guard[i], b.with, b.room));
     blank_done(s, b);
     return summary_proves(s, &nothing, all);
+}
+
+bool fold_never_empty(summary *s, const atom *f)
+{
+    places where[MAX_COUNTERS];
+    uint32_t chosen[MAX_COUNTERS] = {0};
+    for (uint32_t i = 0; i < f->counters; i++)
+        where[i] = places_of(s, f, i);
+    for (int tries = 0; tries < MAX_TRIES; tries++) {
+        tp_expr at[MAX_COUNTERS];
+        uint32_t k = 0;
+        for (uint32_t i = 0; i < f->counters; i++)
+            at[i] = where[i].at[chosen[i]];
+        if (has_point(s, f, at))
+            return true;
+        while (k < f->counters && ++chosen[k] == where[k].n)
+            chosen[k++] = 0;
+        if (k == f->counters)
+            return false;
+    }
+    return false;
 }
 
 /* How deep folds are nested in it. */

@@ -126,17 +126,18 @@ struct summary {
     bool strict;                /* what may be undefined must not vanish: of the kernel, not of the reference */
     const tp_node *node;        /* where we are, for messages */
     const tp_syntax *syntax;
-    TP_VEC(narrow) narrow;        /* not looked at yet */
-    TP_VEC(hidden) hidden;        /* not looked at yet */
-    TP_VEC(tp_var) others;        /* turns of other phases than s->k's */
-    struct evaluation *now;       /* of the body, or of the phase of it that terms are made of */
-    TP_VEC(tp_analysis *) phases; /* all analyses */
-    bool of_kernel;               /* whose terms are made */
-    TP_VEC(double) bounds;        /* of index expressions */
-    tp_map bound_of;              /* by expression: its number there + 1 */
-    TP_VEC(known_above) signs;    /* of the case that is looked at */
-    struct sums *sums;            /* sum.c */
-    const struct sum_laws *laws;  /* that arithmetic asks */
+    TP_VEC(narrow) narrow;         /* not looked at yet */
+    TP_VEC(hidden) hidden;         /* not looked at yet */
+    TP_VEC(tp_var) others;         /* turns of other phases than s->k's */
+    struct evaluation *now;        /* of the body, or of the phase of it that terms are made of */
+    TP_VEC(tp_analysis *) phases;  /* all analyses */
+    bool of_kernel;                /* whose terms are made */
+    TP_VEC(double) bounds;         /* of index expressions */
+    tp_map bound_of;               /* by expression: its number there + 1 */
+    TP_VEC(known_above) signs;     /* of the case that is looked at */
+    struct sums *sums;             /* sum.c */
+    const struct sum_laws *laws;   /* that arithmetic asks */
+    const struct sum_moves *moves; /* that sum_map() asks; NULL: none */
     term (*scan_law)(struct summary *s, uint32_t sym, tp_expr extent, term body, term init); /* that term_scan() asks */
     struct record *record;                                                                   /* record.c */
     const tp_prover_options *o;                                                              /* where certificates go */
@@ -194,6 +195,8 @@ typedef term (*term_replacer)(summary *s, const term_node *n, void *ctx);
 term term_replace(summary *s, term t, term_replacer by, void *ctx);
 /* Of recurrences that surely have a turn the last one is written out. */
 term term_with_last_turns(summary *s, term t);
+/* Folds over a few turns as operations of two, one after the other. */
+term term_written_out(summary *s, term t);
 /* Every `from` in t replaced. */
 term term_exchange(summary *s, term t, term from, term to);
 void term_print(summary *s, tp_buf *b, term t);

@@ -36,11 +36,18 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
             a.arg[i] = sum_map(s, a.arg[i], map, ctx);
     if (a.kind == ATOM_INVERSE)
         return sum_inverse(s, a.arg[0]);
+    if (a.kind == ATOM_APPLY && s->moves) {
+        uint32_t moved = s->moves->condition(s, a.prim, a.arg);
+        if (moved)
+            return moved;
+    }
     if (a.kind == ATOM_APPLY)
         return sum_apply(s, a.prim, tp_expr_get(s->p, a.e)->value, a.arg, a.arg[2] ? 3 : a.arg[1] ? 2 : 1, 0);
     if (a.kind == ATOM_FOLD && a.prim == TP_P_SUM) { /* perhaps no longer one product: summed again */
         return fold_again(s, &a, a.arg[0]);
     }
+    if (a.kind == ATOM_FOLD && s->moves)
+        return s->moves->fold(s, a);
     if (a.kind == ATOM_FOLD) {
         product p = product_of(1, 1);
         product_factor(s, &p, fold_intern(s, &a), 1);

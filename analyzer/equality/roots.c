@@ -300,7 +300,7 @@ typedef struct squaring {
     bool possible;
 } squaring;
 
-/* What is compared in the place of x and y. */
+/* What is compared in the place of x and y. It is strict: nothing that may have no value cancels. */
 static void square(void *ctx)
 {
     squaring *w = ctx;
@@ -320,26 +320,10 @@ static void square(void *ctx)
 bool squares_of(summary *s, uint32_t *a, uint32_t *b)
 {
     squaring w = {.s = s, .x = *a, .y = *b};
-    tp_str reason = s->out->reason;
-    tp_loc loc = s->out->loc;
-    uint32_t reducing = sum_pool(s)->reducing;
-    bool strict = s->strict;
-    if (!holds_root(s, *a) && !holds_root(s, *b))
+    if ((!holds_root(s, *a) && !holds_root(s, *b)) || !sum_try(s, true, square, &w) || !w.possible)
         return false;
-    s->strict = true; /* nothing that may have no value cancels in a square */
-    tp_status st = tp_try(s->arena, square, &w);
-    s->strict = strict;
-    if (st == TP_E_INPUT) { /* squares that grow too large end this way alone */
-        sum_pool(s)->reducing = reducing;
-        s->out->reason = reason;
-        s->out->loc = loc;
-        return false;
-    }
-    if (st != TP_OK)
-        tp_leave(s->arena, st);
-    if (w.possible)
-        record_open(s, TP_LAW_ROOTS);
+    record_open(s, TP_LAW_ROOTS);
     *a = w.x;
     *b = w.y;
-    return w.possible;
+    return true;
 }

@@ -38,6 +38,26 @@ void sum_spend(summary *s)
         sum_too_large(s);
 }
 
+bool sum_try(summary *s, bool strict, void (*fn)(void *ctx), void *ctx)
+{
+    tp_str reason = s->out->reason;
+    tp_loc loc = s->out->loc;
+    uint32_t reducing = sum_pool(s)->reducing, signs = s->signs.len;
+    bool before = s->strict;
+    s->strict = strict;
+    tp_status st = tp_try(s->arena, fn, ctx);
+    s->strict = before;
+    if (st == TP_OK)
+        return true;
+    if (st != TP_E_INPUT)
+        tp_leave(s->arena, st);
+    sum_pool(s)->reducing = reducing;
+    s->signs.len = signs;
+    s->out->reason = reason;
+    s->out->loc = loc;
+    return false;
+}
+
 /* ---- hash-consing ---- */
 
 typedef struct key {

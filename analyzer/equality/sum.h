@@ -86,6 +86,8 @@ uint32_t sum_apply(summary *s, tp_prim prim, int64_t exponent, const uint32_t *a
 /* sum.c: arithmetic */
 struct sums *sum_pool(summary *s);
 _Noreturn void sum_too_large(summary *s);
+/* What stops fn, but for memory and budgets, stops that alone; false then. */
+bool sum_try(summary *s, bool strict, void (*fn)(void *ctx), void *ctx);
 /* One more sum is looked through. */
 void sum_spend(summary *s);
 uint32_t sum_intern(summary *s, const product *at, uint32_t n);
@@ -139,6 +141,12 @@ bool term_is_least(summary *s, term t, tp_prim fold);
 /* What is extreme in a fold (MAX, MIN), without the choices for its unit, whose conditions become guards. */
 term value_inside(summary *s, term value, tp_prim fold, product *guards);
 
+/* What sum_map() makes of an opened fold, not a sum, and of an operation; 0: nothing else than it is. */
+struct sum_moves {
+    uint32_t (*fold)(summary *s, atom f);
+    uint32_t (*condition)(summary *s, tp_prim prim, const uint32_t *arg);
+};
+
 /* map.c: every index expression in it replaced by map(it). */
 typedef tp_expr (*index_map)(summary *s, tp_expr e, void *ctx);
 uint32_t sum_map(summary *s, uint32_t id, index_map map, void *ctx);
@@ -160,6 +168,13 @@ atom fold_open(summary *s, uint32_t id);
 uint32_t fold_intern(summary *s, atom *f);
 /* Is some point in the fold, for all sizes? */
 bool fold_never_empty(summary *s, const atom *f);
+
+/* Are the points of two folds the same, by the names that their counters have? */
+bool fold_over_points(const atom *f, const atom *g);
+
+/* extremes.c: a normal form of the kernel (`strict`) or the reference in which what can moves out of maxima and minima;
+ * as it is where that fails. */
+uint32_t sum_with_extremes_out(summary *s, uint32_t x, bool strict);
 
 /* nothing.c: it without sums over no points, where p holds. */
 uint32_t sum_without_nothing(summary *s, const premises *p, uint32_t id);

@@ -618,6 +618,44 @@ static term scan_with_last_turn(summary *s, uint32_t sym, tp_expr extent, term b
     return (some ? scan_of_some : term_scan)(s, sym, extent, body, init);
 }
 
+/* ---- folds over a few turns ---- */
+
+static tp_prim prim_of_two(tp_prim fold)
+{
+    static const struct {
+        tp_prim fold, two;
+    } PAIRS[] = {{TP_P_SUM, TP_P_ADD},     {TP_P_PROD, TP_P_MUL}, {TP_P_MAX, TP_P_MAXIMUM},
+                 {TP_P_MIN, TP_P_MINIMUM}, {TP_P_ANY, TP_P_OR},   {TP_P_ALL, TP_P_AND}};
+    for (size_t i = 0; i < sizeof PAIRS / sizeof *PAIRS; i++)
+        if (PAIRS[i].fold == fold)
+            return PAIRS[i].two;
+    return TP_PRIMS;
+}
+
+/* Infinities, which leave points out of a maximum, are no numbers to compute with. */
+static bool is_short(const summary *s, const term_node *fold)
+{
+    enum { FEW = 8 };
+    const term_node *body = term_get(s, fold->arg[0]);
+    int64_t v;
+    return prim_of_two(fold->prim) != TP_PRIMS && tp_expr_is_const(s->p, fold->e, &v) && v >= 1 && v <= FEW &&
+           !body->infinite && !body->endless;
+}
+
+static term written_out(summary *s, const term_node *fold, term body)
+{
+    uint32_t n = tp_sym_count(s->p);
+    tp_expr *with = TP_NEWN(s->arena, tp_expr, n);
+    int64_t turns = tp_expr_get(s->p, fold->e)->value;
+    term r = {0};
+    for (int64_t k = 0; k < turns; k++) {
+        with[fold->sym] = tp_const(s->p, k);
+        term turn = term_subst(s, body, with, n);
+        r = k ? term_apply(s, prim_of_two(fold->prim), r, turn, (term){0}, 0) : turn;
+    }
+    return r;
+}
+
 /* ---- replacing ---- */
 
 typedef struct rewriting {
@@ -628,7 +666,7 @@ typedef struct rewriting {
     const premises *premises;
     void *ctx;
     term *done; /* per term */
-    bool last_turns;
+    bool last_turns, written_out;
 } rewriting;
 
 static tp_expr index_of(rewriting *r, tp_expr e)
@@ -675,6 +713,7 @@ static term rewrite(rewriting *r, term t)
         case T_SELECT: out = term_select(s, index_of(r, n.e), arg[0], arg[1]); break;
         case T_FOLD:
             out = n.prim == TP_P_SCAN && r->last_turns ? scan_with_last_turn(s, n.sym, n.e, arg[0], arg[1])
+                  : r->written_out && is_short(s, &n)  ? written_out(s, &n, arg[0])
                   : n.prim == TP_P_SCAN                ? term_scan(s, n.sym, index_of(r, n.e), arg[0], arg[1])
                   : arg[1].id                          ? term_first(s, n.prim, n.sym, index_of(r, n.e), arg[0], arg[1])
                                                        : term_fold(s, n.prim, n.sym, index_of(r, n.e), arg[0]);
@@ -707,6 +746,11 @@ term term_decide(summary *s, term t, const premises *p)
 term term_with_last_turns(summary *s, term t)
 {
     return rewrite_all(s, t, (rewriting){.last_turns = true});
+}
+
+term term_written_out(summary *s, term t)
+{
+    return rewrite_all(s, t, (rewriting){.written_out = true});
 }
 
 term term_replace(summary *s, term t, term_replacer by, void *ctx)
