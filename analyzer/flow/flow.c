@@ -448,72 +448,57 @@ static void walk_for(flow *f, const tp_statement *s, tp_expr value)
     f->turn = turn->outer;
 }
 
-/* Does it store elements, one by one, of what SMEM keeps, and nothing else? */
-static bool stores_kept(const flow *f, const tp_region *r)
-{
-    bool any = false, only = true;
-    for (uint32_t i = 0; i < r->len; i++) {
-        const tp_statement *s = &r->at[i];
-        bool puts = s->kind == TP_PUT && flow_keeps(f, s);
-        any |= puts || (s->kind == TP_LOOP && stores_kept(f, &s->body));
-        only &= puts || s->kind == TP_COMPUTE || s->kind == TP_LOOP;
-    }
-    return any && only;
-}
+/* A loop of which one turn is walked for all: a `for` of any number of them, or a `while`. */
+typedef struct turns {
+    const tp_statement *s;
+    tp_expr from, to;        /* of a `for`, where they are known; */
+    tp_expr variable;        /* ... and its variable in a turn */
+    tp_expr counter, count;  /* the turn, from 0; how many there are, if that is known */
+    tp_expr enters;          /* of a `while`: when there is a first one, if that is known */
+    bool *slots, *refs;      /* what turns change: values, and by operand */
+    bool *ends;              /* by operand: the last turn leaves what no other one does */
+    flow_state entry, guess; /* before the first turn; the invariant, at the end of each */
+    const tp_expr *carried;  /* by value: its integers at the head of a turn */
+} turns;
 
-static bool constant_trips(flow *f, const tp_statement *s, int64_t *lo, int64_t *n)
-{
-    int64_t hi;
-    tp_expr a = flow_meaning(f, s->lo), b = flow_meaning(f, s->hi);
-    if (!a.id || !b.id || !tp_expr_is_const(f->a->p, a, lo) || !tp_expr_is_const(f->a->p, b, &hi))
-        return false;
-    bool few = tp_turns(*lo, hi, s->by, n) && *n <= FLOW_MOST_UNROLLED && *n * f->unrolled <= FLOW_MOST_UNROLLED;
-    if (few && *n * f->unrolled <= FLOW_MOST_KEEPING && stores_kept(f, &s->body))
-        return true;
-    f->out->summarised |= few && !f->unroll;
-    return few && f->unroll;
-}
-
-/* State at the head of iteration `counter`: the entry's in the first one, the guess later. */
-static void loop_head(flow *f, const flow_state *entry, const flow_state *guess, const bool *slots, const bool *refs,
-                      tp_expr counter, const tp_expr *carried)
+/* State at the head of a turn: the entry's in the first one, the guess later. */
+static void loop_head(flow *f, const turns *t)
 {
     tp_exprs *p = f->a->p;
-    tp_expr first = flow_compare(f, TP_E_EQ, counter, tp_const(p, 0)), later = flow_guard(f, first, true);
+    tp_expr first = flow_compare(f, TP_E_EQ, t->counter, tp_const(p, 0)), later = flow_guard(f, first, true);
     tp_expr *back = flow_identity(f);
-    back[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, counter, tp_const(p, 1));
+    back[tp_expr_get(p, t->counter)->value] = tp_op2(p, TP_E_SUB, t->counter, tp_const(p, 1));
     for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        if (refs[o]) {
+        if (t->refs[o]) {
             tp_leaks l = {0};
-            flow_join(f, &l, &entry->refs[o], first, NULL, true);
-            flow_join(f, &l, &guess->refs[o], later, back, true);
+            flow_join(f, &l, &t->entry.refs[o], first, NULL, true);
+            flow_join(f, &l, &t->guess.refs[o], later, back, true);
             f->now.refs[o] = l;
         }
     for (uint32_t v = 0; v < flow_nvalues(f); v++)
-        if (slots[v]) {
-            flow_value l = {.meaning = carried[v]};
-            flow_join(f, &l.leaks, &entry->values[v].leaks, first, NULL, true);
-            flow_join(f, &l.leaks, &guess->values[v].leaks, later, back, true);
+        if (t->slots[v]) {
+            flow_value l = {.meaning = t->carried[v]};
+            flow_join(f, &l.leaks, &t->entry.values[v].leaks, first, NULL, true);
+            flow_join(f, &l.leaks, &t->guess.values[v].leaks, later, back, true);
             f->now.values[v] = l;
         }
 }
 
 /* `another`: there is one more turn. What only the last one leaves is not for the next: then the operand is marked. */
-static bool weaken_state(flow *f, flow_state *guess, const bool *slots, const bool *refs, const bool *changing,
-                         tp_expr another, bool *marks, flow_freedom_kind how)
+static bool weaken_guess(flow *f, turns *t, const bool *changing, tp_expr another, flow_freedom_kind how)
 {
     bool changed = false;
     for (uint32_t o = 0; o < tp_noperands(f->k); o++) {
-        if (!refs[o])
+        if (!t->refs[o])
             continue;
         tp_leaks left = flow_within(f, &f->now.refs[o], another);
-        marks[o] |= left.len < f->now.refs[o].len;
-        changed |= flow_weaken(f, &guess->refs[o], &left, changing, f->k->operands[o].ref_rank,
+        t->ends[o] |= left.len < f->now.refs[o].len;
+        changed |= flow_weaken(f, &t->guess.refs[o], &left, changing, f->k->operands[o].ref_rank,
                                f->k->operands[o].ref_shape, how);
     }
     for (uint32_t v = 0; v < f->p->values.len; v++) /* what SMEM keeps leaks as memory */
-        if (slots[v])
-            changed |= flow_weaken(f, &guess->values[v].leaks, &f->now.values[v].leaks, changing,
+        if (t->slots[v])
+            changed |= flow_weaken(f, &t->guess.values[v].leaks, &f->now.values[v].leaks, changing,
                                    f->p->values.at[v].rank, f->p->values.at[v].dims, how);
     return changed;
 }
@@ -593,7 +578,150 @@ static void start_counter(flow *f, tp_expr counter, tp_expr count)
     flow_forget_carried(f, counter);
 }
 
-static void walk_turns(flow *f, const tp_statement *s);
+static bool is_loop(const tp_statement *s, void *ctx)
+{
+    (void)ctx;
+    return s->kind == TP_LOOP || s->kind == TP_WHILE;
+}
+
+/* However often: what a turn inherits from the one before it is guessed. */
+/* The loop as it is entered; of a `while` the test is walked on the way in. */
+static turns enter_loop(flow *f, const tp_statement *s)
+{
+    tp_exprs *p = f->a->p;
+    bool counted = s->kind == TP_LOOP;
+    turns t = {.s = s, .counter = f->loop[counted ? s->var : s->value]};
+    if (counted) {
+        tp_expr a = t.from = flow_meaning(f, s->lo), b = t.to = flow_meaning(f, s->hi);
+        if (a.id)
+            t.variable = tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), t.counter));
+        if (a.id && b.id)
+            t.count = tp_op2(p, TP_E_CDIV, tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b),
+                             tp_const(p, s->by > 0 ? s->by : -s->by));
+    }
+    start_counter(f, t.counter, t.count);
+    if (!counted) {
+        flow_retire_last(f, s);
+        t.enters = walk_test(f, s);
+    }
+    t.slots = TP_NEWN(f->a->arena, bool, flow_nvalues(f));
+    t.refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
+    t.ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
+    collect_slots(f, &s->test, t.slots, t.refs);
+    collect_slots(f, &s->body, t.slots, t.refs);
+    t.entry = flow_copy_state(f, &f->now);
+    t.guess = (flow_state){TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
+                           TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
+    return t;
+}
+
+/* What holds at the end of each turn: a guess, weakened until a turn keeps it. False: none was found. */
+static bool find_invariant(flow *f, turns *t, flow_turn *turn)
+{
+    tp_exprs *p = f->a->p;
+    bool weak = false, *changing = flow_own_variables(f);
+    t->carried = flow_carry(f, t->s, &t->entry, t->slots, t->counter, t->count, t->from, t->enters, &weak);
+    if (t->s->kind != TP_LOOP && !weak) {
+        loop_head(f, t);
+        tp_expr goes = look_at_test(f, t->s);
+        t->count = goes.id && f->unrolled <= 1 ? flow_turns_of(f, goes, t->counter) : (tp_expr){0};
+        set_turns(f, t->counter, t->count);
+    }
+    tp_expr next = tp_op2(p, TP_E_ADD, t->counter, tp_const(p, 1)),
+            another = t->count.id ? flow_compare(f, TP_E_LT, next, t->count) : flow_yes(f);
+    for (int round = 0;; round++) {
+        f->now = flow_copy_state(f, &t->entry);
+        loop_head(f, t);
+        if (round > FLOW_MAX_ROUNDS + 1)
+            f->out->gave_up = TP_S("no invariant was found for a loop of the body");
+        *turn = flow_walk_turn(f, t->s, t->variable);
+        if (f->out->gave_up.n)
+            return false;
+        if (!weaken_guess(f, t, changing, another, flow_freedom(round)))
+            return true;
+    }
+}
+
+/* One turn once more, for the records; `outer`: the path to the loop. */
+static void record_turn(flow *f, const turns *t, const flow_turn *turn, tp_expr outer)
+{
+    tp_expr one = tp_const(f->a->p, 1);
+    if (t->count.id || t->enters.id)
+        f->entered = flow_and(f, f->entered, t->count.id ? flow_compare(f, TP_E_GE, t->count, one) : t->enters);
+    f->now = flow_copy_state(f, &t->entry);
+    loop_head(f, t);
+    flow_note_turns(f, (tp_flow_turns){t->s, t->counter, t->from, t->to, t->count, t->carried, false, false});
+    flow_walk_turn(f, t->s, t->variable);
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
+        if (t->slots[v])
+            flow_end_turn(f, t->s, v, t->carried[v]);
+    flow_note_loop(f, TP_FLOW_END, t->counter, t->count);
+    flow_note_turn(f, t->s, outer, t->count.id ? (tp_expr){0} : t->enters, *turn);
+}
+
+/* After the last turn, or never entered. */
+static void leave_loop(flow *f, const turns *t)
+{
+    tp_exprs *p = f->a->p;
+    bool known = t->count.id;
+    int64_t at = tp_expr_get(p, t->counter)->value;
+    tp_expr none = known ? flow_compare(f, TP_E_LE, t->count, tp_const(p, 0)) : flow_yes(f),
+            some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);
+    if (known)
+        last[at] = tp_op2(p, TP_E_SUB, t->count, tp_const(p, 1));
+    tp_expr *turned = flow_identity(f), zero = tp_const(p, 0);
+    if (known)
+        turned[at] =
+            flow_holds(f, tp_op2(p, TP_E_GE, t->count, zero), 0, NULL) ? t->count : tp_op2(p, TP_E_MAX, t->count, zero);
+    flow_state end = flow_copy_state(f, &t->entry);
+    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
+        if (t->refs[o]) {
+            end.refs[o] = (tp_leaks){0};
+            flow_join(f, &end.refs[o], &t->entry.refs[o], none, NULL, known);
+            flow_join(f, &end.refs[o], t->ends[o] ? &f->now.refs[o] : &t->guess.refs[o], some, last, known);
+        }
+    for (uint32_t v = 0; v < flow_nvalues(f); v++)
+        if (t->slots[v]) {
+            end.values[v] = (flow_value){.meaning = {0}};
+            if (known && t->carried[v].id)
+                end.values[v].meaning =
+                    flow_searched(f, tp_expr_normal(p, tp_expr_subst(p, t->carried[v], turned, tp_sym_count(p))));
+            else if (!known && t->enters.id && f->unrolled <= 1)
+                end.values[v].meaning =
+                    flow_left_by_last(f, t->s, v, t->counter, t->enters, t->entry.values[v].meaning);
+            flow_join(f, &end.values[v].leaks, &t->entry.values[v].leaks, none, NULL, known);
+            flow_join(f, &end.values[v].leaks, &t->guess.values[v].leaks, some, last, known);
+        }
+    f->now = end;
+}
+
+static void walk_turns(flow *f, const tp_statement *s)
+{
+    if (tp_region_any(&s->test, is_loop, NULL)) { /* it is walked twice, and has one range for its turns */
+        f->out->gave_up = TP_S("a loop in the condition of a `while`");
+        return;
+    }
+    const flow_certainty certain = f->certain;
+    const tp_expr outer = f->path, around = f->entered;
+    turns t = enter_loop(f, s);
+    flow_turn turn = {.goes = {0}};
+    const bool recording = f->recording;
+    f->recording = false;
+    f->certain = t.count.id ? certain : FLOW_PERHAPS;
+    if (!find_invariant(f, &t, &turn))
+        return;
+    f->recording = recording;
+    f->certain = t.count.id ? certain : turn.goes.id && certain ? FLOW_IN_TURNS : FLOW_PERHAPS;
+    if (recording)
+        record_turn(f, &t, &turn, outer);
+    f->certain = certain;
+    f->path = outer;
+    f->entered = around;
+    leave_loop(f, &t);
+    flow_retire_carried(f, t.counter);
+    if (s->kind == TP_WHILE && !t.count.id && f->unrolled <= 1)
+        f->behind = flow_and(f, f->behind, flow_last_known(f, s, t.counter, t.enters, turn));
+}
 
 static void walk_loop(flow *f, const tp_statement *s)
 {
@@ -601,7 +729,7 @@ static void walk_loop(flow *f, const tp_statement *s)
     int64_t lo, trips;
     sink(f, TP_SINK_BOUND, s->lo);
     sink(f, TP_SINK_BOUND, s->hi);
-    if (constant_trips(f, s, &lo, &trips)) {
+    if (flow_is_unrolled(f, s, &lo, &trips)) {
         int64_t outer = f->unrolled;
         f->unrolled *= trips ? trips : 1;
         if (f->recording && !f->unroll)
@@ -614,126 +742,6 @@ static void walk_loop(flow *f, const tp_statement *s)
         return;
     }
     walk_turns(f, s);
-}
-
-static bool has_loop(const tp_region *r)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < r->len && !any; i++) {
-        const tp_statement *s = &r->at[i];
-        any = s->kind == TP_LOOP || s->kind == TP_WHILE || has_loop(&s->test) || has_loop(&s->body) ||
-              has_loop(&s->orelse);
-    }
-    return any;
-}
-
-/* However often: what a turn inherits from the one before it is guessed. */
-static void walk_turns(flow *f, const tp_statement *s)
-{
-    if (has_loop(&s->test)) { /* it is walked twice, and has one range for its turns */
-        f->out->gave_up = TP_S("a loop in the condition of a `while`");
-        return;
-    }
-    tp_exprs *p = f->a->p;
-    bool counted = s->kind == TP_LOOP;
-    tp_expr a = {0}, b = {0}, counter = f->loop[counted ? s->var : s->value], one = tp_const(p, 1);
-    if (counted) {
-        a = flow_meaning(f, s->lo);
-        b = flow_meaning(f, s->hi);
-    }
-    bool known = a.id && b.id;
-    flow_certainty certain = f->certain;
-    tp_expr count = {0}, outer = f->path, around = f->entered;
-    if (known) {
-        tp_expr span = tp_op2(p, TP_E_SUB, s->by > 0 ? b : a, s->by > 0 ? a : b);
-        count = tp_op2(p, TP_E_CDIV, span, tp_const(p, s->by > 0 ? s->by : -s->by));
-    }
-    start_counter(f, counter, count);
-    if (!counted)
-        flow_retire_last(f, s);
-    tp_expr enters = counted ? (tp_expr){0} : walk_test(f, s);
-    flow_turn turn = {.goes = {0}};
-    bool weak = false;
-    bool *slots = TP_NEWN(f->a->arena, bool, flow_nvalues(f)), *refs = TP_NEWN(f->a->arena, bool, tp_noperands(f->k));
-    bool *changing = flow_own_variables(f), recording = f->recording;
-    collect_slots(f, &s->test, slots, refs);
-    collect_slots(f, &s->body, slots, refs);
-    tp_expr variable = a.id ? tp_op2(p, TP_E_ADD, a, tp_op2(p, TP_E_MUL, tp_const(p, s->by), counter)) : (tp_expr){0};
-    flow_state entry = flow_copy_state(f, &f->now);
-    flow_state guess = {TP_NEWN(f->a->arena, flow_value, flow_nvalues(f)),
-                        TP_NEWN(f->a->arena, tp_leaks, tp_noperands(f->k))};
-    bool *ends = TP_NEWN(f->a->arena, bool, tp_noperands(f->k)); /* the last turn leaves what no other one does */
-    f->recording = false;
-    f->certain = known ? certain : FLOW_PERHAPS;
-    const tp_expr *carried = flow_carry(f, s, &entry, slots, counter, count, a, enters, &weak);
-    if (!counted && !weak) {
-        loop_head(f, &entry, &guess, slots, refs, counter, carried);
-        tp_expr goes = look_at_test(f, s);
-        count = goes.id && f->unrolled <= 1 ? flow_turns_of(f, goes, counter) : (tp_expr){0};
-        known = count.id;
-        set_turns(f, counter, count);
-    }
-    tp_expr another = known ? flow_compare(f, TP_E_LT, tp_op2(p, TP_E_ADD, counter, one), count) : flow_yes(f);
-    for (int round = 0;; round++) {
-        f->now = flow_copy_state(f, &entry);
-        loop_head(f, &entry, &guess, slots, refs, counter, carried);
-        if (round > FLOW_MAX_ROUNDS + 1)
-            f->out->gave_up = TP_S("no invariant was found for a loop of the body");
-        turn = flow_walk_turn(f, s, variable);
-        if (f->out->gave_up.n)
-            return;
-        if (!weaken_state(f, &guess, slots, refs, changing, another, ends, flow_freedom(round)))
-            break;
-    }
-    f->recording = recording;
-    f->certain = known ? certain : turn.goes.id && certain ? FLOW_IN_TURNS : FLOW_PERHAPS;
-    if (recording) { /* once more, for the records */
-        if (known || enters.id)
-            f->entered = flow_and(f, around, known ? flow_compare(f, TP_E_GE, count, one) : enters);
-        f->now = flow_copy_state(f, &entry);
-        loop_head(f, &entry, &guess, slots, refs, counter, carried);
-        flow_note_turns(f, (tp_flow_turns){s, counter, a, b, count, carried, false, false});
-        flow_walk_turn(f, s, variable);
-        for (uint32_t v = 0; v < flow_nvalues(f); v++)
-            if (slots[v])
-                flow_end_turn(f, s, v, carried[v]);
-        flow_note_loop(f, TP_FLOW_END, counter, count);
-        flow_note_turn(f, s, outer, known ? (tp_expr){0} : enters, turn);
-    }
-    f->certain = certain;
-    f->path = outer;
-    f->entered = around;
-    /* after the last iteration, or never entered */
-    tp_expr none = known ? flow_compare(f, TP_E_LE, count, tp_const(p, 0)) : flow_yes(f),
-            some = known ? flow_guard(f, none, true) : flow_yes(f), *last = flow_identity(f);
-    if (known)
-        last[tp_expr_get(p, counter)->value] = tp_op2(p, TP_E_SUB, count, one);
-    tp_expr *turned = flow_identity(f), zero = tp_const(p, 0);
-    if (known)
-        turned[tp_expr_get(p, counter)->value] =
-            flow_holds(f, tp_op2(p, TP_E_GE, count, zero), 0, NULL) ? count : tp_op2(p, TP_E_MAX, count, zero);
-    flow_state end = flow_copy_state(f, &entry);
-    for (uint32_t o = 0; o < tp_noperands(f->k); o++)
-        if (refs[o]) {
-            end.refs[o] = (tp_leaks){0};
-            flow_join(f, &end.refs[o], &entry.refs[o], none, NULL, known);
-            flow_join(f, &end.refs[o], ends[o] ? &f->now.refs[o] : &guess.refs[o], some, last, known);
-        }
-    for (uint32_t v = 0; v < flow_nvalues(f); v++)
-        if (slots[v]) {
-            end.values[v] = (flow_value){.meaning = {0}};
-            if (known && carried[v].id)
-                end.values[v].meaning =
-                    flow_searched(f, tp_expr_normal(p, tp_expr_subst(p, carried[v], turned, tp_sym_count(p))));
-            else if (!known && enters.id && f->unrolled <= 1)
-                end.values[v].meaning = flow_left_by_last(f, s, v, counter, enters, entry.values[v].meaning);
-            flow_join(f, &end.values[v].leaks, &entry.values[v].leaks, none, NULL, known);
-            flow_join(f, &end.values[v].leaks, &guess.values[v].leaks, some, last, known);
-        }
-    f->now = end;
-    flow_retire_carried(f, counter);
-    if (!counted && !known && f->unrolled <= 1)
-        f->behind = flow_and(f, f->behind, flow_last_known(f, s, counter, enters, turn));
 }
 
 /* ---- statements ---- */

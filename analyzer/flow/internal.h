@@ -221,6 +221,8 @@ void flow_walk(flow *f, const tp_region *r);
 flow_state flow_copy_state(flow *f, const flow_state *s);
 /* One turn of a loop; `variable`: the value of a `for`'s. */
 flow_turn flow_walk_turn(flow *f, const tp_statement *s, tp_expr variable);
+/* unrolled.c: is the `for` walked turn by turn? Then *lo is its first value, *n the number of turns. */
+bool flow_is_unrolled(flow *f, const tp_statement *s, int64_t *lo, int64_t *n);
 /* carried.c: for each value that a loop carries its meaning at the head of turn number `counter`; no id: not known. The
  * loop is entered now, in the state `entry`; it assigns to `slots`. count, first value of its variable, and
  * when a `while` is entered: no id, unknown. `weak`: some of them hold in turns that are executed alone, not where the
