@@ -590,33 +590,52 @@ static term cast(evaluation *v, const tp_inst *i, term x)
     return x;
 }
 
+/* Of two indices the one that is meant, where "values" tell; no id: they do not. */
+static tp_expr decided_extreme(summary *s, tp_prim prim, tp_expr a, tp_expr b)
+{
+    if (prim != TP_P_MAXIMUM && prim != TP_P_MINIMUM)
+        return (tp_expr){0};
+    int below = summary_is_decided(s, tp_op2(s->p, TP_E_LE, a, b));
+    return !below ? (tp_expr){0} : (below > 0) == (prim == TP_P_MINIMUM) ? a : b;
+}
+
+/* An integer of indices is one; no id: it is not seen to be. b has no id where the operation has one operand. */
+static tp_expr of_indices(evaluation *v, const tp_inst *i, tp_expr a, tp_expr b)
+{
+    tp_exprs *p = v->s->p;
+    tp_expr r = tp_const(p, 1), minus = b.id ? r : tp_op1(p, TP_E_NEG, a);
+    if (i->prim == TP_P_NEG)
+        return minus;
+    if (i->prim == TP_P_ABS)
+        return tp_op2(p, TP_E_MAX, a, minus);
+    if (i->prim == TP_P_SQUARE)
+        return times(v, a, a);
+    if (i->prim == TP_P_INTEGER_POW) {
+        for (int64_t k = 0; k < i->integer && i->integer <= 4; k++)
+            r = times(v, r, a);
+        return i->integer < 0 || i->integer > 4 ? (tp_expr){0} : r;
+    }
+    r = b.id ? decided_extreme(v->s, i->prim, a, b) : (tp_expr){0};
+    return r.id || !b.id || tp_prim_expr(i->prim) == TP_E_CONST ? r : tp_op2(p, tp_prim_expr(i->prim), a, b);
+}
+
 /* Arithmetic on integers: those over indices are known not to wrap, those from data must fit. */
 static term integers(evaluation *v, const tp_inst *i, term a, term b)
 {
     summary *s = v->s;
     const term_node x = *term_get(s, a), y = b.id ? *term_get(s, b) : x;
     tp_dtype d = value_of(v, i->out)->dtype;
-    bool compares = tp_prim_info(i->prim)->to_bool || d == TP_BOOL;
+    bool compares = tp_prim_info(i->prim)->to_bool || d == TP_BOOL,
+         indices = x.kind == T_INTEGER && y.kind == T_INTEGER, reads = indices && tp_expr_reads(s->p, x.e);
     if (compares)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
-    bool indices = x.kind == T_INTEGER && y.kind == T_INTEGER;
-    term t = {0};
-    if (b.id && (!indices || tp_expr_reads(s->p, x.e) || tp_expr_reads(s->p, y.e)))
-        t = integer_of_data(s, i->prim, d, a, b);
+    reads |= indices && tp_expr_reads(s->p, y.e);
+    term t = b.id && (!indices || reads) ? integer_of_data(s, i->prim, d, a, b) : (term){0};
+    tp_expr e = indices && !t.id ? of_indices(v, i, x.e, b.id ? y.e : (tp_expr){0}) : (tp_expr){0};
     if (indices && t.id && term_get(s, t)->kind == T_INTEGER)
-        return in_dtype(v, d, term_get(s, t)->e);
-    if (indices && !t.id) {
-        if (i->prim == TP_P_NEG)
-            return in_dtype(v, d, tp_op1(s->p, TP_E_NEG, x.e));
-        if (i->prim == TP_P_INTEGER_POW && i->integer >= 0 && i->integer <= 4) {
-            tp_expr r = tp_const(s->p, 1);
-            for (int64_t k = 0; k < i->integer; k++)
-                r = times(v, r, x.e);
-            return in_dtype(v, d, r);
-        }
-        if (b.id && tp_prim_expr(i->prim) != TP_E_CONST)
-            return in_dtype(v, d, tp_op2(s->p, tp_prim_expr(i->prim), x.e, y.e));
-    }
+        e = term_get(s, t)->e;
+    if (e.id)
+        return in_dtype(v, d, e);
     if (i->prim == TP_P_MAXIMUM || i->prim == TP_P_MINIMUM)
         return term_apply(s, i->prim, a, b, (term){0}, 0);
     if (i->prim == TP_P_ADD || i->prim == TP_P_SUB || i->prim == TP_P_MUL || i->prim == TP_P_NEG || i->prim == TP_P_ABS)
