@@ -174,18 +174,39 @@ static tp_expr choice_of(evaluation *v, const stored *c, const tp_expr *at)
     return n.e;
 }
 
+/* What turn n adds to what it finds there, where `new` is such a sum, and no other turn has a part in it; no id: it is
+ * not. holds: the turn makes its choice. */
+static term added_in_turn(evaluation *v, const stored *c, const tp_expr *at, tp_expr holds, term new)
+{
+    static const premises nothing = {.n = 0};
+    summary *s = v->s;
+    premises here = premises_with(s, &nothing, holds);
+    const term_node whole = *term_get(s, new);
+    for (int k = 0; k < 2 && whole.kind == T_APPLY && whole.prim == TP_P_ADD; k++) {
+        const term_node found = *term_get(s, whole.arg[k]);
+        bool same = found.kind == T_TURN && found.rank > 0 && tp_same(found.at[found.rank - 1], tp_sym(s->p, c->turn));
+        for (uint32_t d = 0; same && d + 1 < found.rank; d++)
+            same = summary_proves(s, &here, tp_op2(s->p, TP_E_EQ, found.at[d], at[d]));
+        if (same && !term_mentions(s, whole.arg[1 - k], T_TURN, found.operand))
+            return whole.arg[1 - k];
+    }
+    return (term){0};
+}
+
 /* The law of a choice in every turn: what is y(n) after the turn n for which a
  * condition of indices holds, and else stays x, is x + sum of [condition(n)]
- * (y(n) - x), given that it holds for one turn at most. */
+ * (y(n) - x), given that it holds for one turn at most, or that y(n) - x is what turn n adds to what it finds. */
 static term chosen_element(evaluation *v, const stored *c, const tp_expr *at, term new)
 {
     static const premises nothing = {.n = 0};
     summary *s = v->s;
     term before = variable_element(v, c->older, at);
     tp_expr holds = condition_normal(s, choice_of(v, c, at), c->otherwise);
-    if (!at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
+    term part = added_in_turn(v, c, at, holds, new);
+    if (!part.id && !at_most_one_point(s, &nothing, holds, &c->turn, &c->turns, 1))
         evaluation_stop(v, "a loop in which several turns may make the choice");
-    term more = term_select(s, holds, term_apply(s, TP_P_SUB, new, before, (term){0}, 0), term_real(s, 0));
+    part = part.id ? part : term_apply(s, TP_P_SUB, new, before, (term){0}, 0);
+    term more = term_select(s, holds, part, term_real(s, 0));
     return term_apply(s, TP_P_ADD, before, term_fold(s, TP_P_SUM, c->turn, c->turns, more), (term){0}, 0);
 }
 

@@ -1,5 +1,7 @@
 """Inputs that are labels, indices, probabilities: judged on numbers of that kind alone."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+import kernels
 import tileproof
 
 LOGITS = np.random.default_rng(0).standard_normal((16, 128)).astype(np.float32)
@@ -250,3 +253,31 @@ def test_integers_in_smem_are_those_of_the_call():
     x, order = np.ones((8, 128), np.float32), np.array([3, 1, 0, 2, 7, 6, 5, 4], np.int32)
     assert tileproof.verify(scatter, lambda rows, x: jnp.zeros_like(x).at[rows].set(x), order, x).ok
     assert [f.rule for f in tileproof.check(scatter, order.clip(1), x).of("violated")] == ["TP401"]
+
+
+SEGMENTS = np.sort(np.random.default_rng(2).integers(0, 8, 64)).astype(np.int32)
+
+
+def by_segment(segments, x, shift=0):
+    def kernel(segments, x, o):
+        here = jax.lax.broadcasted_iota(jnp.int32, (8, 64), 0) == segments[...][None, :] + shift
+        o[...] = here.astype(jnp.float32) @ x[...]
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32))(segments, x)
+
+
+@pytest.mark.parametrize("reference", [lambda s, x: jax.ops.segment_sum(x, s, num_segments=8), lambda s, x: jnp.zeros((8, 128), x.dtype).at[s].add(x)])
+def test_sums_by_segment_are_proven(reference):
+    x = kernels.array(64, 128)
+    assert "all sizes: proven" in str(tileproof.verify(by_segment, reference, SEGMENTS, x))
+    assert not tileproof.verify(functools.partial(by_segment, shift=1), reference, SEGMENTS, x).ok
+
+
+def test_rows_that_are_taken_in_a_kernel_are_proven():
+    def taken(rows, table):
+        def kernel(rows, table, o):
+            o[...] = jnp.take(table[...], rows[...], axis=0)
+
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((64, 128), jnp.float32))(rows, table)
+
+    assert "all sizes: proven" in str(tileproof.verify(taken, lambda rows, table: table[rows], SEGMENTS, kernels.array(8, 128)))

@@ -118,12 +118,15 @@ class Program(Body):
                 (0,), (0,), tuple(range(batch, len(v.shape))), ()) or "clip" in str(eqn.params["mode"]).lower():
             raise Unsupported("a scatter that is not x.at[rows].add(v) or .set(v)", self.place)
         n = int(np.prod(index.shape))
+        if not n or not x.shape[0]:
+            return self.finish(eqn, x)
         at = self.assign(Value(f"reshape({index.text}, ({n},))", (n,), index.dtype))
         v = self.assign(Value(f"reshape({v.text}, {shape_text((n, *v.shape[batch:]))})", (n, *v.shape[batch:]), v.dtype))
-        out, t = self.assign(x), self.name("t")
+        out, t, last = self.assign(x), self.name("t"), x.shape[0] - 1
+        row, held = f"clip({at.text}[{t}], 0, {last})", f"({at.text}[{t}] >= 0) & ({at.text}[{t}] <= {last})"
+        none = number(0, x.dtype).text if how == "+=" else f"{out.text}[{row}]"
         self.line(f"for {t} in range(0, {n}):")
-        self.line(f"    if {at.text}[{t}] >= 0 and {at.text}[{t}] < {x.shape[0]}:")
-        self.line(f"        {out.text}[{at.text}[{t}]] {how} {v.text}[{t}]")
+        self.line(f"    {out.text}[{row}] {how} where({held}, {v.text}[{t}], {none})")
         self.finish(eqn, Value(out.text))
 
 
