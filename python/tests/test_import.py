@@ -225,3 +225,20 @@ def test_a_power_by_integers_is_one_of_floats(dtype):
     x, n = jnp.abs(kernels.array(8, 128)) + 1, jnp.arange(8 * 128, dtype=jnp.int32).reshape(8, 128) % 5
     assert tileproof.assert_equivalent(fn, lambda x, n: x ** n, x, n.astype(dtype)) == 1
     assert tileproof.check(fn, x, n.astype(dtype), target="none").ok
+
+
+def test_axes_of_a_grid_may_have_names():
+    def fn(x, axis="i"):
+        def body(x_ref, o_ref):
+            o_ref[...] = x_ref[...] + (jax.lax.axis_index(axis) + 10 * jax.lax.axis_index("j")).astype(jnp.float32)
+
+        block = pl.BlockSpec((8, 128), lambda i, j: (i, j))
+        return pl.pallas_call(body, grid=(("i", 2), ("j", 3)), in_specs=[block], out_specs=block, out_shape=x)(x)
+
+    def same(x):
+        return x + jnp.arange(16)[:, None] // 8 + 10 * (jnp.arange(384) // 128)
+
+    x = kernels.array(16, 384)
+    assert tileproof.verify(fn, same, x).ok and not tileproof.verify(fn, lambda x: same(x) + 1, x).ok
+    assert tileproof.assert_equivalent(jax.vmap(fn), jax.vmap(same), jnp.stack([x, x])) == 1
+    assert tileproof.verify(lambda x: fn(x, ("i", "j")), lambda x: same(x) + 2 * (jnp.arange(16)[:, None] // 8) + jnp.arange(384) // 128, x).ok

@@ -46,7 +46,7 @@ PALLAS_CALL: dict[str, Any] = {
 GRID_MAPPING: dict[str, Any] = {
     "grid": READ, "vmapped_dims": READ, "block_mappings": READ, "num_index_operands": READ, "num_inputs": READ, "num_outputs": READ,
     "scratch_avals": READ,  # must be the last parameters of the jaxpr
-    "grid_names": "reach the body by axis_index alone, a primitive that is refused",
+    "grid_names": "reach the body by axis_index alone",
     "index_map_tree": "how the parameters of index maps are nested", "index_map_avals": "the parameters of every index_map_jaxpr",
     "get_grid_indices": Neutral((None,), "a grid with indices of its own"),
     "local_grid_env": Neutral((None,), "a grid with an environment of its own"),

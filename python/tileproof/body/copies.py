@@ -27,7 +27,7 @@ class Copies(Devices, Regions):
         given, leaf = jx.transforms_of(eqn, 0)
         if eqn.params.get("add"):
             raise Unsupported("a copy that adds is not supported", self.place, "Mosaic lowers none: add what was copied")
-        if any(isinstance(jx.ref_and_transforms(g)[0], tuple) for g in given):
+        if any(isinstance(jx.ref_and_transforms(g)[0], tuple) for g in given[:4]):  # the device may be a tuple
             raise Unsupported("pl.select_ref is not supported", self.place, "start and wait for a copy of each ref, under `pl.when(index == …)`")
         return given, leaf
 
