@@ -320,10 +320,10 @@ bool tp_input_is_far(tp_input_family family);
 void tp_fill(tp_tensor *t, tp_input_family family, int64_t range, uint64_t seed, uint64_t stream);
 /* TP_INPUT_NORMAL */
 void tp_fill_random(tp_tensor *t, uint64_t seed, uint64_t stream);
-/* What an input of k is filled with at these sizes: tp_fill() of stream `input`; integers that the body compares with
- * positions are, every other one, any that a position of the arrays may be. */
 /* Elements of an input that its "values" do not allow become others. */
 void tp_keep_values(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t);
+/* What an input of k is filled with at these sizes: tp_fill() of stream `input`; integers that the body compares with
+ * positions are, every other one, any that a position of the arrays may be. */
 void tp_fill_input(const tp_kernel *k, const int64_t *env, uint32_t input, tp_tensor *t, tp_input_family family,
                    int64_t range, uint64_t seed);
 

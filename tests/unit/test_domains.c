@@ -306,6 +306,8 @@ static uint64_t one_case(const tp_case *c)
         assert_true(tp_operand_dims(k, &k->operands[i], c->env, dims, &why));
         arrays[i] = tp_tensor_new(a, k->operands[i].dtype, k->operands[i].rank, dims);
         tp_fill_random(&arrays[i], c->seed, i);
+        if (i < k->ninputs)
+            tp_keep_values(k, c->env, i, &arrays[i]);
     }
     for (int d = 0; d < 2; d++) {
         tp_trap trap;
