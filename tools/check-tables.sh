@@ -18,7 +18,7 @@ for folder in $(find tests -mindepth 1 -maxdepth 1 -type d | sort); do
 done
 for program in tests/unit/test_*.c tests/attack/test_*.c; do
     name=$(basename "$program" .c)
-    grep -q "$name\b" tests/README.md || say "$program: tests/README.md does not say what it holds"
+    grep -q "\b$name\.c\b" tests/README.md || say "$program: tests/README.md does not say what it holds"
 done
 for spec in tests/rules/*/*.tile.json; do
     grep -q '"x-test"' "$spec" || say "$spec: no x-test, so it expects nothing"
