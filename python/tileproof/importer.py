@@ -284,7 +284,7 @@ class _Import:
                    + self.entries(lambda s: self.scratch(*s), [(r, v.aval) for r, v in zip(table_refs, self.body.invars) if r.name in given])}
         writer = Body(self.own(axes), self.names.taken)
         writer.mesh, writer.here = self.mesh, self.here
-        writer.named = {str(name): axis for name, axis in zip(g.grid_names or [], self.own(axes), strict=bool(g.grid_names))}
+        writer.named_axes = {str(name): axis for name, axis in zip(g.grid_names or [], self.own(axes), strict=bool(g.grid_names))}
         writer.place = self.place
         writer.steps = {axis: n for axis, n in zip(axes, steps, strict=True) if isinstance(n, int)}
         for ref in table_refs:

@@ -18,7 +18,7 @@ class Devices(Writer):
         super().__init__(axes, taken)
         self.mesh: devices.Mesh = ()
         self.here: list[str] = []  # the names of these axes
-        self.named: dict[str, str] = {}  # axes of the grid that the kernel gives names to
+        self.named_axes: dict[str, str] = {}  # axes of the grid that the kernel gives names to
         self.barrier: Ref | None = None
         self.reached: set[str] = set()  # refs that others write to
 
@@ -33,8 +33,8 @@ class Devices(Writer):
     def do_axis_index(self, eqn: Any) -> None:
         names = eqn.params["axis_name"]
         names = names if isinstance(names, (tuple, list)) else (names,)
-        if len(names) == 1 and str(names[0]) in self.named:
-            self.finish(eqn, Value(self.named[str(names[0])]))
+        if len(names) == 1 and str(names[0]) in self.named_axes:
+            self.finish(eqn, Value(self.named_axes[str(names[0])]))
             return
         self.finish(eqn, self.numbered([(str(n), self.coordinate(str(n))) for n in names]))
 
