@@ -88,9 +88,8 @@ static tp_expr close_reads(closing *c, tp_expr e)
         return e;
     const tp_expr_node n = *tp_expr_get(p, e);
     tp_expr x = close_reads(c, n.a), y = close_reads(c, n.b), z = close_reads(c, n.c);
-    if (n.op == TP_E_READ)
-        return entry(c, tp_expr_normal(p, tp_expr_rebuild(p, &n, x, y, z)));
-    return tp_expr_rebuild(p, &n, x, y, z);
+    tp_expr closed = tp_expr_rebuild(p, &n, x, y, z);
+    return n.op == TP_E_READ ? entry(c, tp_expr_normal(p, closed)) : closed;
 }
 
 static void premise(closing *c, tp_expr e)

@@ -59,7 +59,6 @@ static uint32_t with_sign(summary *s, uint32_t id, const known_sign *k);
 static uint32_t atom_with_sign(summary *s, uint32_t id, const known_sign *k)
 {
     const atom a = *atom_get(s, id);
-    product same = product_of(1, 1);
     if (k->by && id == k->lead)
         return k->by;
     if (atom_is_sign(s, &a) && a.arg[1] == k->w)
@@ -75,8 +74,7 @@ static uint32_t atom_with_sign(summary *s, uint32_t id, const known_sign *k)
     uint32_t x = a.kind == ATOM_INVERSE ? with_sign(s, a.arg[0], k) : 0;
     if (x && sum_get(s, x)->n)
         return sum_inverse(s, x);
-    product_factor(s, &same, id, 1);
-    return sum_intern(s, &same, 1);
+    return sum_of_factor(s, id, 1);
 }
 
 static uint32_t with_sign(summary *s, uint32_t id, const known_sign *k)

@@ -16,9 +16,7 @@ static uint32_t extreme(summary *s, atom f);
 
 static uint32_t as_it_is(summary *s, atom f)
 {
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
+    return sum_of_factor(s, fold_intern(s, &f), 1);
 }
 
 static uint32_t of_body(summary *s, const atom *f, uint32_t body)
@@ -62,14 +60,11 @@ static void part(summary *s, const atom *f, uint32_t *outside, uint32_t *inside)
 
 static bool has_factor(const sum *a, const factor *f)
 {
-    for (uint32_t i = 0; i < a->n; i++) {
-        bool found = false;
-        for (uint32_t k = 0; k < a->at[i].nfactors && !found; k++)
-            found = a->at[i].factor[k].atom == f->atom && a->at[i].factor[k].power == f->power;
-        if (!found)
-            return false;
-    }
-    return true;
+    uint32_t which;
+    bool all = true;
+    for (uint32_t i = 0; i < a->n && all; i++)
+        all = product_has(&a->at[i], f, &which);
+    return all;
 }
 
 /* The largest fraction of which all coefficients are whole multiples; 1: it is too large to tell. */
@@ -97,9 +92,7 @@ static product scale_of(summary *s, const atom *f)
     const sum a = *sum_get(s, f->arg[0]);
     product c = content(s, &a);
     for (uint32_t i = 0; i < a.at[0].nfactors; i++) {
-        product alone = product_of(1, 1);
-        product_factor(s, &alone, a.at[0].factor[i].atom, a.at[0].factor[i].power);
-        uint32_t x = sum_intern(s, &alone, 1);
+        uint32_t x = sum_of_factor(s, a.at[0].factor[i].atom, a.at[0].factor[i].power);
         if (has_factor(&a, &a.at[0].factor[i]) && !depends(s, f, x) && sum_is_free(s, x) && sum_is_at_least_0(s, x))
             product_factor(s, &c, a.at[0].factor[i].atom, a.at[0].factor[i].power);
     }
@@ -119,13 +112,7 @@ static uint32_t divided(summary *s, const atom *f, const product *c)
     const sum a = *sum_get(s, f->arg[0]);
     product *at = TP_NEWN(s->arena, product, a.n + 1), inverse = product_of(c->den, c->num);
     for (uint32_t i = 0; i < a.n; i++) {
-        product rest = a.at[i];
-        for (uint32_t k = 0; k < c->nfactors; k++)
-            for (uint32_t m = rest.nfactors; m-- > 0;)
-                if (rest.factor[m].atom == c->factor[k].atom && rest.factor[m].power == c->factor[k].power) {
-                    rest = product_without(&rest, m);
-                    break;
-                }
+        product rest = product_without_factors(&a.at[i], c);
         if (c->exponent)
             rest.exponent = sum_add(s, rest.exponent, c->exponent, -1);
         if (rest.exponent && sum_get(s, rest.exponent)->n == 0)

@@ -48,11 +48,8 @@ static uint32_t atom_mapped(summary *s, uint32_t id, index_map map, void *ctx)
     }
     if (a.kind == ATOM_FOLD && s->moves)
         return s->moves->fold(s, a);
-    if (a.kind == ATOM_FOLD) {
-        product p = product_of(1, 1);
-        product_factor(s, &p, fold_intern(s, &a), 1);
-        return sum_intern(s, &p, 1);
-    }
+    if (a.kind == ATOM_FOLD)
+        return sum_of_factor(s, fold_intern(s, &a), 1);
     return sum_of_atom(s, &a, 1);
 }
 

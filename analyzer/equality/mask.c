@@ -85,9 +85,7 @@ static bool extreme_limit(summary *s, const atom *fold, uint32_t *out)
     }
     if (!fold_never_empty(s, &f))
         return false;
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    *out = sum_intern(s, &p, 1);
+    *out = sum_of_factor(s, fold_intern(s, &f), 1);
     return true;
 }
 
@@ -110,9 +108,7 @@ static bool continuous_limit(summary *s, const atom *a, bool assumed, uint32_t *
 static bool atom_limit(summary *s, uint32_t id, bool assumed, uint32_t *out)
 {
     if (atom_is_free(s, id)) {
-        product p = product_of(1, 1);
-        product_factor(s, &p, id, 1);
-        *out = sum_intern(s, &p, 1);
+        *out = sum_of_factor(s, id, 1);
         return true;
     }
     atom a = *atom_get(s, id);

@@ -73,9 +73,7 @@ static uint32_t fold_of_term(summary *s, const term_node *fold)
     fold_normalise(s, &f);
     if (extreme && s->strict && !fold_never_empty(s, &f)) /* of nothing a reference has no value */
         summary_stop(s, TP_S("a maximum or minimum may be over no elements"));
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
+    return sum_of_factor(s, fold_intern(s, &f), 1);
 }
 
 bool term_is_least(summary *s, term t, tp_prim fold)
@@ -141,9 +139,7 @@ static uint32_t fold_first(summary *s, const term_node *fold)
     fold_normalise(s, &f);
     if ((s->strict || guards.nguards) && !fold_never_empty(s, &f))
         summary_stop(s, TP_S("an argmax may be over no elements"));
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
+    return sum_of_factor(s, fold_intern(s, &f), 1);
 }
 
 static bool sum_holds(summary *s, uint32_t id, uint32_t held);
@@ -198,9 +194,7 @@ static uint32_t scan_of_term(summary *s, const term_node *n)
         record_fold(s, TP_LAW_RECURRENCE, &f, &turns, 0, 0, record_here(s));
         return sum_add(s, f.arg[1], fold_sum(s, n->sym, n->e, part), 1);
     }
-    product p = product_of(1, 1);
-    product_factor(s, &p, fold_intern(s, &f), 1);
-    return sum_intern(s, &p, 1);
+    return sum_of_factor(s, fold_intern(s, &f), 1);
 }
 
 /* Is it 0 under a condition? */

@@ -95,9 +95,7 @@ static uint32_t absolute_product(summary *s, const product *p)
     memset(r.factor, 0, sizeof r.factor);
     for (uint32_t i = 0; i < p->nfactors; i++) {
         uint32_t id = p->factor[i].atom;
-        product alone = product_of(1, 1);
-        product_factor(s, &alone, id, 1);
-        uint32_t x = sum_intern(s, &alone, 1);
+        uint32_t x = sum_of_factor(s, id, 1);
         if (p->factor[i].power % 2 != 0 && !sum_is_at_least_0(s, x))
             id = atom_intern(s, &(atom){.kind = ATOM_APPLY, .prim = TP_P_ABS, .e = tp_const(s->p, 0), .arg = {x}});
         product_factor(s, &r, id, p->factor[i].power);
@@ -168,9 +166,7 @@ static uint32_t sign_part(summary *s, uint32_t x)
     if (a.at[0].exponent && !sum_is_defined(s, a.at[0].exponent))
         r.exponent = a.at[0].exponent;
     for (uint32_t i = 0; i < a.at[0].nfactors; i++) {
-        product alone = product_of(1, 1);
-        product_factor(s, &alone, a.at[0].factor[i].atom, 1);
-        uint32_t one = sum_intern(s, &alone, 1);
+        uint32_t one = sum_of_factor(s, a.at[0].factor[i].atom, 1);
         if (!sum_is_positive(s, one) || !sum_is_defined(s, one))
             product_factor(s, &r, a.at[0].factor[i].atom, a.at[0].factor[i].power);
     }

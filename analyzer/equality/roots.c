@@ -24,13 +24,6 @@ static uint32_t under_root(summary *s, uint32_t x)
     return sum_of_atom(s, &a, 1);
 }
 
-static uint32_t alone(summary *s, uint32_t id)
-{
-    product p = product_of(1, 1);
-    product_factor(s, &p, id, 1);
-    return sum_intern(s, &p, 1);
-}
-
 static uint32_t half(summary *s, uint32_t x)
 {
     product p = product_of(1, 2);
@@ -77,7 +70,7 @@ static uint32_t root_of_factor(summary *s, uint32_t id)
     double root;
     if (a.kind == ATOM_REAL && !a.number && root_of_decimal(a.real, &root))
         return sum_number(s, root);
-    return under_root(s, alone(s, id));
+    return under_root(s, sum_of_factor(s, id, 1));
 }
 
 /* Is no part of it below 0? Even powers are not. */
@@ -85,7 +78,7 @@ static bool has_no_part_below_0(summary *s, const product *p)
 {
     bool yes = p->num > 0;
     for (uint32_t i = 0; i < p->nfactors && yes; i++)
-        yes = p->factor[i].power % 2 == 0 || sum_is_at_least_0(s, alone(s, p->factor[i].atom));
+        yes = p->factor[i].power % 2 == 0 || sum_is_at_least_0(s, sum_of_factor(s, p->factor[i].atom, 1));
     return yes;
 }
 
@@ -96,7 +89,7 @@ static uint32_t root_of_product(summary *s, const product *p)
     uint32_t r = root_of_constant(s, llabs(p->num), p->den);
     for (uint32_t i = 0; i < p->nfactors; i++) {
         const factor f = p->factor[i];
-        if (!all && !sum_is_positive(s, alone(s, f.atom))) {
+        if (!all && !sum_is_positive(s, sum_of_factor(s, f.atom, 1))) {
             product_factor(s, &left, f.atom, f.power);
             continue;
         }
@@ -192,13 +185,10 @@ static product common_factors(const sum *a, const sum *b)
     product r = product_of(1, 1);
     for (uint32_t i = 0; a->n && b->n && i < a->at[0].nfactors; i++) {
         const factor f = a->at[0].factor[i];
+        uint32_t which;
         bool all = true;
-        for (uint32_t k = 0; k < a->n + b->n && all; k++) {
-            const product *p = k < a->n ? &a->at[k] : &b->at[k - a->n];
-            all = false;
-            for (uint32_t m = 0; m < p->nfactors; m++)
-                all |= p->factor[m].atom == f.atom && p->factor[m].power == f.power;
-        }
+        for (uint32_t k = 0; k < a->n + b->n && all; k++)
+            all = product_has(k < a->n ? &a->at[k] : &b->at[k - a->n], &f, &which);
         if (all)
             r.factor[r.nfactors++] = f;
     }
@@ -281,16 +271,8 @@ static uint32_t without_factors(summary *s, uint32_t x, const product *common)
 {
     const sum a = *sum_get(s, x);
     product *at = TP_NEWN(s->arena, product, a.n + 1);
-    for (uint32_t i = 0; i < a.n; i++) {
-        at[i] = a.at[i];
-        for (uint32_t f = at[i].nfactors; f-- > 0;)
-            for (uint32_t k = 0; k < common->nfactors; k++)
-                if (at[i].factor[f].atom == common->factor[k].atom &&
-                    at[i].factor[f].power == common->factor[k].power) {
-                    at[i] = product_without(&at[i], f);
-                    break;
-                }
-    }
+    for (uint32_t i = 0; i < a.n; i++)
+        at[i] = product_without_factors(&a.at[i], common);
     return sum_from(s, at, a.n);
 }
 

@@ -481,6 +481,24 @@ product product_without(const product *p, uint32_t which)
     return r;
 }
 
+bool product_has(const product *p, const factor *f, uint32_t *which)
+{
+    for (*which = 0; *which < p->nfactors; ++*which)
+        if (p->factor[*which].atom == f->atom && p->factor[*which].power == f->power)
+            return true;
+    return false;
+}
+
+product product_without_factors(const product *p, const product *of)
+{
+    product r = *p;
+    uint32_t which;
+    for (uint32_t i = 0; i < of->nfactors; i++)
+        if (product_has(&r, &of->factor[i], &which))
+            r = product_without(&r, which);
+    return r;
+}
+
 /* False: it is 0. */
 bool product_multiply(summary *s, product *p, const product *by)
 {
@@ -532,11 +550,16 @@ uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b)
     return reduce(s, sum_from(s, at, n));
 }
 
-uint32_t sum_of_atom(summary *s, const atom *a, int power)
+uint32_t sum_of_factor(summary *s, uint32_t id, int power)
 {
     product p = product_of(1, 1);
-    product_factor(s, &p, atom_intern(s, a), power);
+    product_factor(s, &p, id, power);
     return sum_intern(s, &p, 1);
+}
+
+uint32_t sum_of_atom(summary *s, const atom *a, int power)
+{
+    return sum_of_factor(s, atom_intern(s, a), power);
 }
 
 uint32_t sum_of_index(summary *s, tp_expr e)

@@ -102,6 +102,8 @@ uint32_t sum_add(summary *s, uint32_t a, uint32_t b, int64_t scale);
 uint32_t sum_of_all(summary *s, const uint32_t *part, uint32_t n);
 uint32_t sum_multiply(summary *s, uint32_t a, uint32_t b);
 uint32_t sum_of_atom(summary *s, const atom *a, int power);
+/* Of one that is known by number. */
+uint32_t sum_of_factor(summary *s, uint32_t id, int power);
 uint32_t sum_of_index(summary *s, tp_expr e);
 /* [condition] x; and the value of a choice, a conjunction being one condition after the other. */
 uint32_t sum_guard(summary *s, tp_expr condition, uint32_t x);
@@ -118,6 +120,10 @@ bool product_guard(summary *s, product *p, tp_expr condition);
 void product_factor(summary *s, product *p, uint32_t atom, int power);
 /* p without one of its factors. */
 product product_without(const product *p, uint32_t which);
+/* Has it that very factor? Then *which is its place. */
+bool product_has(const product *p, const factor *f, uint32_t *which);
+/* p without those of the factors of `of` that it has. */
+product product_without_factors(const product *p, const product *of);
 /* The same but for the coefficient? */
 bool product_alike(const product *a, const product *b);
 bool product_multiply(summary *s, product *p, const product *by);

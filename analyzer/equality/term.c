@@ -620,26 +620,14 @@ static term scan_with_last_turn(summary *s, uint32_t sym, tp_expr extent, term b
 
 /* ---- folds over a few turns ---- */
 
-static tp_prim prim_of_two(tp_prim fold)
-{
-    static const struct {
-        tp_prim fold, two;
-    } PAIRS[] = {{TP_P_SUM, TP_P_ADD},     {TP_P_PROD, TP_P_MUL}, {TP_P_MAX, TP_P_MAXIMUM},
-                 {TP_P_MIN, TP_P_MINIMUM}, {TP_P_ANY, TP_P_OR},   {TP_P_ALL, TP_P_AND}};
-    for (size_t i = 0; i < sizeof PAIRS / sizeof *PAIRS; i++)
-        if (PAIRS[i].fold == fold)
-            return PAIRS[i].two;
-    return TP_PRIMS;
-}
-
 /* Infinities, which leave points out of a maximum, are no numbers to compute with. */
 static bool is_short(const summary *s, const term_node *fold)
 {
     enum { FEW = 8 };
     const term_node *body = term_get(s, fold->arg[0]);
     int64_t v;
-    return prim_of_two(fold->prim) != TP_PRIMS && tp_expr_is_const(s->p, fold->e, &v) && v >= 1 && v <= FEW &&
-           !body->infinite && !body->endless;
+    bool joins = tp_prim_reduces(fold->prim) && prim_of_first(fold->prim) == TP_PRIMS;
+    return joins && tp_expr_is_const(s->p, fold->e, &v) && v >= 1 && v <= FEW && !body->infinite && !body->endless;
 }
 
 static term written_out(summary *s, const term_node *fold, term body)
@@ -651,7 +639,7 @@ static term written_out(summary *s, const term_node *fold, term body)
     for (int64_t k = 0; k < turns; k++) {
         with[fold->sym] = tp_const(s->p, k);
         term turn = term_subst(s, body, with, n);
-        r = k ? term_apply(s, prim_of_two(fold->prim), r, turn, (term){0}, 0) : turn;
+        r = k ? term_apply(s, tp_prim_of(fold->prim), r, turn, (term){0}, 0) : turn;
     }
     return r;
 }

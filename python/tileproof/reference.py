@@ -93,7 +93,7 @@ class Program(Body):
         follow. JAX clamps an index outside, fills, or was promised that there is none."""
         mode, last, inside = str(eqn.params["mode"]).lower(), x.shape[axis] - 1, at.indexes(x.shape[axis])
         at = self.assign(at)
-        held = f"({at.text} >= 0) & ({at.text} <= {last})"
+        held = _held(at.text, last)
         if not inside and not ("clip" in mode or "fill" in mode):
             self.line(f"check(all({held}), 'an index is outside its axis')")
         lane = f"clip({at.text}, 0, {last})" if "clip" in mode and not inside else at.text
@@ -123,11 +123,16 @@ class Program(Body):
         at = self.assign(Value(f"reshape({index.text}, ({n},))", (n,), index.dtype))
         v = self.assign(Value(f"reshape({v.text}, {shape_text((n, *v.shape[batch:]))})", (n, *v.shape[batch:]), v.dtype))
         out, t, last = self.assign(x), self.name("t"), x.shape[0] - 1
-        row, held = f"clip({at.text}[{t}], 0, {last})", f"({at.text}[{t}] >= 0) & ({at.text}[{t}] <= {last})"
+        row, held = f"clip({at.text}[{t}], 0, {last})", _held(f"{at.text}[{t}]", last)
         none = number(0, x.dtype).text if how == "+=" else f"{out.text}[{row}]"
         self.line(f"for {t} in range(0, {n}):")
         self.line(f"    {out.text}[{row}] {how} where({held}, {v.text}[{t}], {none})")
         self.finish(eqn, Value(out.text))
+
+
+def _held(at: str, last: int) -> str:
+    """Is the index one of an axis?"""
+    return f"({at} >= 0) & ({at} <= {last})"
 
 
 def attach(spec: dict[str, Any], eqn: Any, closed: Any, reference: Any, args: tuple[Any, ...]) -> None:

@@ -41,13 +41,6 @@ static void remember(tp_own *w, uint32_t id, uint32_t copy)
     w->used++;
 }
 
-/* The own symbol of a table. */
-static int64_t table_of(tp_own *w, int64_t table)
-{
-    tp_expr e = tp_own_copy(w, tp_sym(w->from, (uint32_t)table));
-    return tp_expr_get(w->to, e)->value;
-}
-
 tp_expr tp_own_copy(tp_own *w, tp_expr e)
 {
     static const tp_expr TOO_LARGE = {TP_TOO_LARGE};
@@ -65,8 +58,10 @@ tp_expr tp_own_copy(tp_own *w, tp_expr e)
     else if ((n.op == TP_E_READ && !w->reads) || n.op == TP_E_TOO_LARGE)
         r = TOO_LARGE;
     else {
-        tp_expr_node own = {.op = n.op, .value = n.op == TP_E_READ ? table_of(w, n.value) : n.value};
-        r = tp_expr_rebuild(w->to, &own, a, b, c);
+        uint32_t table = 0;
+        if (n.op == TP_E_READ)
+            tp_own_symbol(w, (uint32_t)n.value, &table);
+        r = tp_expr_rebuild(w->to, &(tp_expr_node){.op = n.op, .value = table}, a, b, c);
     }
     remember(w, e.id, r.id);
     return r;
